@@ -12,6 +12,7 @@ from scipy import stats
 from support.raising import raises
 from test_studies import check_figure
 from tiltmeter import figures
+from tiltmeter.display import number_text
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.stats.attenuation import clear, noise_once, reliability
 from tiltmeter.stats.correlations import correlate, interval, pearson, smallest_noticed
@@ -202,7 +203,7 @@ def test_a_reliability_below_0_is_told_as_such(run: Path) -> None:
     finding = domain_correlation(evidence_of(run), domain=["gender"])
     row = finding.table.iloc[0]
     assert row["reliability_x"] < -10 and np.isnan(row["clear_r"])
-    assert f"reliability {row['reliability_x']:.2f}, below 0" in row["note"]
+    assert f"reliability {number_text(row['reliability_x'], 2)}, below 0" in row["note"]
     assert any("lower bounds" in sentence for sentence in finding.sentences)
 
 

@@ -352,10 +352,10 @@ def test_a_judge_in_memory_labels_as_the_one_that_is_stored(tmp_path: Path) -> N
     texts = LabelledTexts(("a", "b"), [("the hate day", 1), ("a love day man", 0), ("hate", 1), ("love", 0)] * 4)
     for name in (BERT, GPT2):
         model = tiltmeter.load_model(name, device="cpu")
-        done = train_classifier(model, texts, Recipe(epochs=2, rows=4, peak_rate=1e-3), Made("own"))
+        classifier, done = train_classifier(model, texts, Recipe(epochs=2, rows=4, peak_rate=1e-3), Made("own"))
         stored = load_classifier(done.save(tmp_path / model.name), device="cpu")
         several = [*(text for text, _ in texts.train), "a much longer text " * 9]
-        assert np.array_equal(stored.label(several).probability, done.classifier.label(several).probability)
+        assert np.array_equal(stored.label(several).probability, classifier.label(several).probability)
 
 
 @pytest.mark.realdata

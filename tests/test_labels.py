@@ -34,6 +34,7 @@ from tiltmeter.families.labels.label_mapping import toxicity
 from tiltmeter.finetune.loop import Loop
 from tiltmeter.models import Classifier, ModelIdentity, Tokenization, load_any, load_classifier, with_head
 from tiltmeter.runs.estimate import estimate_all
+from tiltmeter.stats.estimates import details_of
 from tiltmeter.stats.significance import holm
 from xlnet_material import tiny_xlnet
 
@@ -516,9 +517,9 @@ def test_the_two_sources_of_chance_are_told_apart() -> None:
     shares = []
     for score in (alike, apart):
         row = one(estimated(answered(truth, score, named), "fpr"), by="all", measure="fpr", scorer="at 0.5")
-        shares.append((int(re.search(r"(\d+)% of the variance", row["note"])[1]), row["high"] - row["low"]))  # type: ignore[index]
-    assert shares[0][0] == 0
-    assert shares[1][0] > 90
+        shares.append((details_of(row)["seeds_share"], row["high"] - row["low"]))
+    assert shares[0][0] < 0.005
+    assert shares[1][0] > 0.9
     assert shares[1][1] > 2 * shares[0][1]
 
 

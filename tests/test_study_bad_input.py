@@ -240,7 +240,7 @@ def test_the_command_line_exits_with_two(tmp_path: Path, capsys: pytest.CaptureF
         assert len(capsys.readouterr().err.strip().splitlines()) == 1
     for usage, said in (
         (("nonsense", run), "'nonsense'"),
-        (("normality",), "runs"),
+        (("normality",), "RUNS"),
         (("normality", run, "--wrong"), "--wrong"),
     ):
         assert command("study", *usage) == 2

@@ -82,6 +82,6 @@ def shown(r: float, p: float, p_holm: float) -> str:
     """A correlation as a cell.
 
     >>> shown(0.714, 0.03, 0.2), shown(-0.9, 0.001, 0.01), shown(float("nan"), 1, 1)
-    ('+0.71*', '-0.90**', '–')
+    ('+0.71*', '−0.90**', '–')
     """
     return "–" if isnan(r) else f"{signed_text(r, 2)}{'**' if p_holm < 0.05 else '*' if p < 0.05 else ''}"
