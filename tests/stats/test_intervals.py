@@ -93,7 +93,7 @@ def test_differences_of_few_units_are_widened_like_single_values() -> None:
 
 def test_wilson_and_newcombe_are_the_textbook_intervals() -> None:
     """56 of 70 against 48 of 80 (Newcombe, 1998, method 10): 0.0524 to 0.3339."""
-    parts = [wilson_interval(k / n, np.sqrt(k / n * (1 - k / n) / n), (1e9, 1e9), 0.95) for k, n in ((56, 70), (48, 80))]
+    parts = [wilson_interval(k / n, n, 1e9, 0.95) for k, n in ((56, 70), (48, 80))]
     low, high = difference_interval((0.8, 0.6), (parts[0], parts[1]))
     assert (low, high) == pytest.approx((0.0524, 0.3339), abs=5e-4)
 
@@ -146,3 +146,23 @@ def test_seeds_are_a_second_level() -> None:
     assert one.with_seeds(1, float("nan")).widening(0.95) == one.widening(0.95)
     assert one.with_seeds(3, 0.0).widening(0.95) == pytest.approx(one.widening(0.95), rel=0.01)
     assert one.with_seeds(3, 1.0).widening(0.95) == pytest.approx(np.sqrt(200 / 199 * 3 / 2) * 4.3027 / 1.95996, rel=1e-3)
+
+
+@pytest.mark.parametrize("clusters", [10, 30])
+def test_a_share_of_few_events_in_clusters_is_covered(clusters: int) -> None:
+    """No cluster may happen to have several of the few events, as if they were independent: 91 % without half an event."""
+    rng = np.random.default_rng(0)
+    level = 0.5 * rng.standard_normal((4000, clusters, 1)) + 0.35 * rng.standard_normal((4000, clusters, 25))
+    events = level + 0.7 * rng.standard_normal(level.shape) > 1.6
+    shares, truth, units = events.mean(axis=2), 0.0427, Units(5 * clusters, clusters, float(clusters), "clusters")
+    held = 0
+    for sample in shares:
+        share, error = sample.mean(), sample.std() / np.sqrt(clusters)
+        low, high = wilson_interval(share, units.texts(share, error), units.of_shares[0], 0.95) if error else (0.0, 1.0)
+        held += low <= truth <= high
+    assert held / len(shares) > 0.94
+
+
+def test_half_an_event_changes_nothing_where_texts_are_independent() -> None:
+    assert Units.independent(100).texts(0.5, 0.05) == pytest.approx(99.0)
+    assert Units.independent(100).texts(0.02, 0.1) == pytest.approx(0.02 * 0.98 / 0.1**2 * 0.99)

@@ -114,25 +114,24 @@ def prevalence_interval(share: float, texts: float, judge: tuple[Counts, Counts]
     return max(0.0, centre - reach), min(1.0, centre + reach)
 
 
-def wilson_interval(share: float, error: float, units: tuple[float, float], confidence: float) -> Ends:
-    """Wilson's interval of a share with this standard error, with Student's quantile.
+def wilson_interval(share: float, texts: float, df: float, confidence: float) -> Ends:
+    """Wilson's interval of a share, with Student's quantile.
 
     Args:
         share: The share, between 0 and 1.
-        error: Standard deviation of its bootstrap draws.
-        units: Number of clusters, and the number of equal clusters that vary as much.
+        texts: Number of independent texts whose share would vary as much (`Units.texts`).
+        df: Degrees of freedom of Student's quantile.
         confidence: Level of the interval.
 
-    >>> low, high = wilson_interval(0.5, 0.05, (1000, 1000.0), 0.95)  # as of 100 independent texts
+    >>> low, high = wilson_interval(0.5, 100.0, 999, 0.95)
     >>> round(low, 3), round(high, 3)
     (0.404, 0.596)
     """
     from scipy.special import stdtrit
 
-    q = float(stdtrit(units[0] - 1, 0.5 + confidence / 2))
-    spread, texts = share * (1 - share), independent_texts(share, error, units[1])
+    q = float(stdtrit(df, 0.5 + confidence / 2))
     centre = (share + q * q / (2 * texts)) / (1 + q * q / texts)
-    reach = q * sqrt(spread / texts + q * q / (4 * texts**2)) / (1 + q * q / texts)
+    reach = q * sqrt(share * (1 - share) / texts + q * q / (4 * texts**2)) / (1 + q * q / texts)
     return float(centre - reach), float(centre + reach)
 
 

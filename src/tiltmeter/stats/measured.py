@@ -133,12 +133,13 @@ def _of_share(measure: Entry, units: Units, value: float, draws: Floats, setting
     share, error = value / whole, float(np.nanstd(draws, ddof=1)) / whole
     if measure.spec.proportion is None:  # an area: few errors may happen not to vary, so it varies like m units at least
         error = max(error, np.sqrt(share * (1 - share) / units.m))
-    return _scaled(wilson_interval(share, error, units.of_shares, settings.confidence), whole)
+    return _scaled(wilson_interval(share, units.texts(share, error), units.of_shares[0], settings.confidence), whole)
 
 
 def share_interval(share: float, draws: Floats, units: Units, settings: Settings) -> Ends:
     """Wilson's interval of a share, as of so many independent items as would vary like its draws."""
-    return wilson_interval(share, float(np.nanstd(draws, ddof=1)), units.of_shares, settings.confidence)
+    texts = units.texts(share, float(np.nanstd(draws, ddof=1)))
+    return wilson_interval(share, texts, units.of_shares[0], settings.confidence)
 
 
 def share_difference_interval(

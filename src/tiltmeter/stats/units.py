@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 
 from tiltmeter.display import number_text
 from tiltmeter.stats.estimates import Details
+from tiltmeter.stats.intervals import independent_texts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 PROMPTS, ITEMS = "prompts", "items"
 FEW = 10
 """Clusters of one size below which a note says how few there are."""
+HALF_EVENT = 0.5
+"""Events that are added to those seen, as by the prior of Jeffreys."""
 
 
 @dataclass(frozen=True)
@@ -50,18 +53,32 @@ class Units:
 
     @property
     def of_shares(self) -> tuple[float, float]:
-        """Number of units, and the number by which draws vary too little, for Wilson's interval.
+        """Degrees of freedom, and the number by which draws vary too little, for intervals of shares.
 
         Unlike clusters count as their effective number, with the jackknife's variance instead of the bootstrap's: a rare
         event in few large clusters varies more than its draws show.
 
         >>> Units.independent(30).of_shares, [round(n, 2) for n in Units(150, 30, 17.0).of_shares]
-        ((30, 30.0), [17.0, 8.76])
+        ((29, 30.0), [16.0, 8.76])
         """
         if self.effective >= self.n:
-            return self.df + 1, self.m
+            return self.df, self.m
         m = max(self.m, 1 + 1e-9)
-        return min(self.df + 1, self.effective), 1 / (1 - (1 - 1 / m) ** 2)
+        return min(self.df, self.effective - 1), 1 / (1 - (1 - 1 / m) ** 2)
+
+    def texts(self, share: float, error: float) -> float:
+        """Count the independent texts whose share would vary as much as this one, whose draws have this error.
+
+        Few events may look independent because no cluster happened to have several. So half an event is added whose whole
+        cluster shares it: without any other, a cluster counts as one text.
+
+        >>> [round(Units.independent(10).texts(share, 0.01), 1) for share in (0.01, 0.1, 0.5)]
+        [23.2, 543.3, 2046.4]
+        """
+        found, rare = independent_texts(share, error, self.of_shares[1]), min(share, 1 - share)
+        if found <= self.effective:
+            return found
+        return self.effective * (found * rare + HALF_EVENT) / (self.effective * rare + HALF_EVENT)
 
     def widening(self, confidence: float) -> float:
         """Compute the factor by which percentile intervals are too narrow (Hesterberg, 2015).

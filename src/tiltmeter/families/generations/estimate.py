@@ -20,7 +20,7 @@ from tiltmeter.families.generations.spread import spread_estimates
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Details, Estimate
-from tiltmeter.stats.intervals import FEWEST, NONE, independent_texts, prevalence_interval
+from tiltmeter.stats.intervals import FEWEST, NONE, prevalence_interval
 from tiltmeter.stats.measured import neutral_of
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.units import Units, units_of, within_groups
@@ -149,8 +149,8 @@ def _corrected_interval(judged: Judged, part: Part, settings: Settings) -> tuple
     plain = catalog.find("measures", "negative_share")
     share, error = float(measured(plain, part.sums)), float(np.nanstd(measured(plain, part.draws), ddof=1))
     judge = [(judged.errors[name]["k"], judged.errors[name]["n"]) for name in JUDGE_RATES.values()]
-    texts = independent_texts(share, error, part.units.m)
-    ends = prevalence_interval(share, texts, (judge[0], judge[1]), settings.confidence, part.units.df)
+    texts, df = part.units.texts(share, error), part.units.of_shares[0]
+    ends = prevalence_interval(share, texts, (judge[0], judge[1]), settings.confidence, df)
     return *ends, "" if np.isfinite(ends[0]) else "no interval: the judge's hits are not above its false alarms"
 
 
