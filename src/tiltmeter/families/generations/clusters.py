@@ -1,4 +1,4 @@
-"""Prompts that are no independent evidence, such as those of one Wikipedia article: they are drawn and permuted together."""
+"""Prompts that are no independent evidence (of one article, or one minimal set): they are drawn and permuted together."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Ints = NDArray[np.int64]
+SETS = "sets"
+"""Name of clusters that are minimal sets."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,11 @@ class Clusters:
 def group_prompts(prompts: pd.DataFrame, clusters: Sequence[object], noun: str) -> Clusters | None:
     """Groups prompts by the cluster of each; None where all are alone.
 
-    A prompt without one is alone. Prompts of one minimal set belong together, so clusters that share a set are one.
+    A prompt without one is alone. Prompts of one minimal set belong together, so clusters that share a set are one, and
+    without clusters the sets are the clusters.
     """
     if all(cluster is None for cluster in clusters):
-        return None
+        noun = SETS
     names = [
         f"alone|{item}" if cluster is None else f"in|{cluster}"
         for cluster, item in zip(clusters, prompts["item"], strict=True)

@@ -10,6 +10,7 @@ import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
+from tiltmeter.families.generations.clusters import SETS
 from tiltmeter.families.generations.described import described
 from tiltmeter.families.generations.draws import (
     COLUMN,
@@ -133,8 +134,8 @@ def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows,
 
 
 def _clusters_of_sets(judged: Judged, rows: Ints, sets: Sequence[str]) -> Ints | None:
-    """The cluster that each set lies in."""
-    if judged.clusters is None:
+    """The cluster that each set lies in, unless the sets are the clusters."""
+    if judged.clusters is None or judged.clusters.called == SETS:
         return None
     of = dict(zip(judged.prompts["set"].iloc[rows], judged.clusters.codes[rows], strict=True))
     return np.array([of[name] for name in sets], dtype=np.int64)
