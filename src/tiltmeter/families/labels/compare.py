@@ -65,6 +65,8 @@ def _difference(pair: Pair, both: tuple[Facts, Facts], counts: Sequence[Floats],
     sides = [units_of_question(question, facts, one) for question, facts, one in zip(pair, both, found, strict=True)]
     units = replace(min(sides, key=lambda side: side.df), called=ITEMS)
     values = [one.value for one in found]
-    is_single = len(found[0].values) == len(found[1].values) == 1  # exchanging texts leaves out the noise of training
-    exchanged = partial(exchanged_models, pair, ours, settings) if is_single else None
+    seeds = {len(one.values) for one in found}
+    # Exchanging texts leaves out the noise of training, so alone it serves single seeds; one-sided measures take the wider.
+    may_exchange = seeds == {1} or (len(seeds) == 1 and asked.measure.spec.is_one_sided)
+    exchanged = partial(exchanged_models, pair, ours, settings) if may_exchange else None
     return paired_difference(known, values, draws, asked.measure, settings, units=units, exchanged=exchanged)
