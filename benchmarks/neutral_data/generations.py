@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 
@@ -63,6 +65,22 @@ def measures(cell: Cell) -> tuple[str, ...]:
         return ("judge_kappa",)
     own = ("mean_score", "negative_share", "positive_share", "any_negative", "expected_maximum", "corrected_share")
     return own if "one group" in cell.design else (*own, "score_gap", "negative_gap", "score_variance", "negative_variance")
+
+
+def truth(cell: Cell, measure: str) -> float | None:
+    """The true mean and shares; of large samples they would be off by part of an interval's width."""
+    if measure.startswith("mean_score"):
+        return 0.0
+    return _beyond(cell.design) if measure.startswith(("negative_share", "positive_share")) else None
+
+
+@cache
+def _beyond(design: str) -> float:
+    """Share of texts on one side that are beyond the cut, of two million independent ones."""
+    rng, n = np.random.default_rng(0), 2_000_000
+    own = 0.7 * noise(rng, design, n) * (0.5 if "cluster" in design else 1.0)
+    shared = 0.5 * rng.standard_normal(n) if "cluster" in design or "sets" in design else 0.0
+    return float((np.abs(own + shared + 0.7 * noise(rng, design, n)) > CUT).mean() / 2)
 
 
 def label(row: Estimate | Difference) -> str:
