@@ -18,6 +18,7 @@ from tiltmeter.stats.resampling import (
     Ints,
     Sample,
     bootstrap_alike,
+    exchange_models,
     exchanged,
     places_of,
     statistic,
@@ -57,21 +58,23 @@ def exchanged_models(
     measure: Entry, samples: Sequence[Sample], rng: np.random.Generator, repeats: int
 ) -> tuple[Floats, bool]:
     """Compute the difference of two models after exchanging them in random items, and say whether all ways were tried."""
-    flips = samples[0].flips(rng, repeats)
+    first = samples[0]
     if has_moments(measure):
         own, turned = (_Moments(measure, order, is_joint=True) for order in (samples, samples[::-1]))
+        flips = first.flips(rng, repeats)
         ours, theirs = own.moved_to(turned).over(flip.astype(np.float64) for flip in flips)
-        return ours - theirs, samples[0].has_all_flips
-    first, second = (sample.columns for sample in samples)
-    read = [name for name in measure.parameters if np.asarray(first[name]).dtype.kind == "f"]
-    found = []
-    for flip in flips:
-        sides = [
-            statistic(measure, {**one, **{name: np.where(flip, other[name], one[name]) for name in read}}, samples[0].parts)
-            for one, other in ((first, second), (second, first))
-        ]
-        found.append(sides[0] - sides[1])
-    return np.concatenate(found), samples[0].has_all_flips
+        return ours - theirs, first.has_all_flips
+    sides = [
+        {name: sample.columns[name] for name in measure.parameters if np.asarray(first.columns[name]).dtype.kind == "f"}
+        for sample in samples
+    ]
+    return exchange_models(
+        first.design,
+        (sides[0], sides[1]),
+        lambda read: statistic(measure, {**first.columns, **read}, first.parts),
+        repeats,
+        rng,
+    )
 
 
 def values_of(measure: Entry, samples: Sequence[Sample]) -> tuple[list[float], Floats]:

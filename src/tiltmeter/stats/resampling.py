@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,19 @@ from tiltmeter.catalog import Entry
 from tiltmeter.stats.design import EXACT_FLIPS, Design, Floats, Ints, generator
 from tiltmeter.stats.units import Units, units_of
 
-__all__ = ["Floats", "Ints", "Sample", "bootstrap", "bootstrap_alike", "exchanged", "generator", "statistic"]
+Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
+"""Columns of two models."""
+__all__ = [
+    "Floats",
+    "Ints",
+    "Sample",
+    "bootstrap",
+    "bootstrap_alike",
+    "exchange_models",
+    "exchanged",
+    "generator",
+    "statistic",
+]
 
 
 @dataclass(frozen=True)
@@ -153,6 +165,33 @@ def exchanged(measure: Entry, sample: Sample, sides: tuple[str, str], rng: np.ra
         swapped = {sides[0]: np.where(flip, other, one), sides[1]: np.where(flip, one, other)}
         values.append(statistic(measure, {**sample.columns, **swapped}, sample.parts))
     return np.concatenate(values)
+
+
+def exchange_models(
+    design: Design, models: Pair, value: Callable[[dict[str, Any]], Floats], n: int, rng: np.random.Generator
+) -> tuple[Floats, bool]:
+    """Differences of a value after exchanging two models in random clusters, and whether all ways were tried.
+
+    Args:
+        design: Which rows are exchanged together.
+        models: The columns of each model; rows are their last axis.
+        value: Makes a value of columns whose first axis are the exchanges.
+        n: Number of exchanges, unless all can be tried.
+        rng: Source of the exchanges.
+    """
+    ways, is_exact = design.flip(n, rng)
+    found = []
+    for flip in ways:
+        here = flip[:, design.cluster]
+        ours, theirs = (
+            {
+                name: np.where(here.reshape(len(here), *[1] * (own.ndim - 1), -1), other[name], own)
+                for name, own in one.items()
+            }
+            for one, other in (models, models[::-1])
+        )
+        found.append(value(ours) - value(theirs))
+    return np.concatenate(found), is_exact
 
 
 def permuted(measure: Entry, sample: Sample, rng: np.random.Generator, repeats: int) -> Floats:

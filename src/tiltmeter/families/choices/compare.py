@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.choices.estimate import RANKS, TOO_FEW, stream_of, totals_of
-from tiltmeter.families.choices.outcomes import FEWEST_TEMPLATES, Floats, clustered_answers, design_of, groups_of, reads_of
+from tiltmeter.families.choices.outcomes import FEWEST_TEMPLATES, clustered_answers, design_of, groups_of, reads_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.design import Design
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
+from tiltmeter.stats.resampling import exchange_models
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 from tiltmeter.stats.units import ITEMS, Units
@@ -69,22 +69,12 @@ def _difference(base: Difference, pair: tuple[pd.DataFrame, pd.DataFrame], measu
     weights = design.weights(settings.resamples, rng)
     drawn = [measure.function(**{name: values * weights for name, values in side.items()}) for side in columns]
     units = Units.independent(design.n_clusters, ITEMS)
-    return paired_difference(base, values, drawn, measure, settings, _p(measure, columns, design, rng, settings), units)
-
-
-def _p(
-    measure: Entry, columns: Sequence[dict[str, Floats]], design: Design, rng: np.random.Generator, settings: Settings
-) -> float:
-    """Test that exchanging the two models changes nothing."""
-    difference = float(measure.function(**columns[0]) - measure.function(**columns[1]))
-    ways, is_exact = design.flip(settings.resamples, rng)
-    draws = np.concatenate([_exchanged(measure, columns, flips) for flips in ways])
-    return permutation_p(difference, draws, 0.0, is_exact=is_exact)
-
-
-def _exchanged(measure: Entry, columns: Sequence[dict[str, Floats]], flips: NDArray[np.bool_]) -> Floats:
-    """Compute the difference after exchanging the two models in some templates."""
-    ours, theirs = (
-        {name: np.where(flips, other[name], own[name]) for name in own} for own, other in (columns, tuple(reversed(columns)))
+    ways = exchange_models(
+        Design.independent(design.n_clusters),
+        (columns[0], columns[1]),
+        lambda side: measure.function(**side),
+        settings.resamples,
+        rng,
     )
-    return np.asarray(measure.function(**ours) - measure.function(**theirs), dtype=np.float64)
+    p = permutation_p(base.difference, ways[0], 0.0, is_exact=ways[1])
+    return paired_difference(base, values, drawn, measure, settings, p, units)

@@ -14,6 +14,7 @@ from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.group_tests import Pieces, group_test
 from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.measured import share_difference_interval
+from tiltmeter.stats.resampling import exchange_models
 from tiltmeter.stats.seeds import TwoLevels
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 from tiltmeter.stats.units import Units
@@ -97,23 +98,16 @@ def under_chance(question: Question, facts: Facts, settings: Settings, measure: 
 
 def exchanged_models(pair: tuple[Question, Question], facts: Facts, settings: Settings) -> tuple[Floats, bool]:
     """Differences of two models after exchanging their answers in random texts, or clusters of texts, seed by seed."""
-    rng = generator(settings.seed, "exchanged", facts.benchmark, pair[0].by)
-    design = Design.clustered(facts.clusters[pair[0].rows])
-    ways, is_exact = design.flip(settings.resamples, rng)
-    found = []
-    for flip in ways:
-        here = flip[:, design.cluster]
-        sides = []
-        for one, other in (pair, pair[::-1]):
-            of_seeds = [
-                one.measure.function(**dict(one.fixed) | {
-                    name: np.where(here, other.varying[name][seed], one.varying[name][seed]) for name in one.varying
-                })
-                for seed in range(len(next(iter(one.varying.values()))))
-            ]  # fmt: skip
-            sides.append(np.mean(of_seeds, axis=0))
-        found.append(sides[0] - sides[1])
-    return np.concatenate(found), is_exact
+    asked = pair[0]
+    rng = generator(settings.seed, "exchanged", facts.benchmark, asked.by)
+
+    def mean_over_seeds(columns: dict[str, Floats]) -> Floats:
+        seeds = zip(*(np.moveaxis(values, 1, 0) for values in columns.values()), strict=True)
+        found = [asked.measure.function(**dict(asked.fixed), **dict(zip(columns, seed, strict=True))) for seed in seeds]
+        return np.asarray(np.mean(found, axis=0), dtype=np.float64)
+
+    design = Design.clustered(facts.clusters[asked.rows])
+    return exchange_models(design, (asked.varying, pair[1].varying), mean_over_seeds, settings.resamples, rng)
 
 
 def units_of_question(question: Question, facts: Facts, drawn_values: TwoLevels) -> Units:
