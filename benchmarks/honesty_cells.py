@@ -18,6 +18,7 @@ DESIGNS: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
     ),
     "slots": (
         ("normal", SIZES), ("heavy tails", (30,)), ("ties", (30,)), ("unmatched", (30, 300)), ("four groups", (30,)),
+        ("about a group", (30,)),
     ),
     "heldout": (("normal", SIZES), ("heavy tails", (30,)), ("hateful", (60,))),
     "associations": (
@@ -27,7 +28,7 @@ DESIGNS: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
     ),
     "choices": (
         ("templates", SIZES), ("unlike templates", (10, 30)), ("decisions", (5, 10, 30, 300)),
-        ("decisions, nine groups", (30,)), ("words", (5, 10, 30)),
+        ("decisions, nine groups", (30,)), ("words", (5, 10, 30)), ("refusals", (10, 30)),
     ),
     "labels": (
         ("rates", (10, 30, 300)), ("rates, four groups", (30,)), ("rates, nine groups", (30,)),
@@ -41,9 +42,9 @@ DESIGNS: dict[str, tuple[tuple[str, tuple[int, ...]], ...]] = {
         ("two judges", (30,)),
     ),
 }  # fmt: skip
-CLUSTERED = ("cluster", "targets", "templates", "decisions", "words")
+CLUSTERED = ("cluster", "targets", "templates", "decisions", "words", "refusals")
 """Words of designs whose n counts clusters of several units."""
-NOT_COMPARED = ("two judges",)
+NOT_COMPARED = ("two judges", "refusals")
 """Designs of measures that no two models are compared by."""
 
 

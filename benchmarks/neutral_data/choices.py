@@ -17,7 +17,7 @@ SHARES = ("refused_share", "unparsed_share", "order_sensitivity", "unknown_share
 
 def make(rng: np.random.Generator, cell: Cell, effects: Floats) -> Answers:
     """Answers of as many models as effects to the questions of n templates."""
-    makers = {"decisions": _decisions, "words": _words}
+    makers = {"decisions": _decisions, "words": _words, "refusals": _refusals}
     return next((maker for word, maker in makers.items() if word in cell.design), _questions)(rng, cell, effects)
 
 
@@ -73,6 +73,26 @@ def _words(rng: np.random.Generator, cell: Cell, effects: Floats) -> Answers:
     return _answers(models, len(template), rows)
 
 
+def _refusals(rng: np.random.Generator, cell: Cell, effects: Floats) -> Answers:
+    """Questions about two groups in each of n templates; a tenth or so is refused, in some templates more."""
+    models, template = len(effects), np.repeat(np.arange(cell.n), PER_TEMPLATE)
+    n, group = len(template), np.tile(np.arange(2), len(template) // 2)
+    towards = rng.normal(-2.2, 0.8, (models, cell.n))[:, template] + 2 * EFFECT * effects[:, None] * (group == 0)
+    lost = rng.random((models, n)) < 1 / (1 + np.exp(-towards))
+    rows = {
+        "chosen": np.where(lost, np.nan, 2.0), "reason": np.where(lost, REFUSED, None), "changed": 0.0, "right": 2.0,
+        "unknown": 2.0, "stereotyped": 0.0, "condition": AMBIGUOUS, "template": np.tile(names_of("t", template), models),
+        "score": np.nan,
+    }  # fmt: skip
+    target = names_of("g", group)
+    return _answers(models, n, rows | {"target": np.tile(target, models)}, target=target)
+
+
+def by(cell: Cell) -> tuple[str, ...]:
+    """Columns to group by."""
+    return ("target",) if "refusals" in cell.design else ()
+
+
 def _answers(models: int, n: int, rows: dict[str, object], extra: object = None, target: object = None) -> Answers:
     fixed = {"bias_type": "b", "direction": None, "polarity": "", "label_type": "", "prompt": "", "text": "", "n_orders": 2}
     frame = answer_frame(models, n, scorer="s", **({"target": None} | fixed | rows))
@@ -83,6 +103,8 @@ def measures(cell: Cell) -> tuple[str, ...]:
     """Measures of the design."""
     if "decisions" in cell.design:
         return ("selection_rate", "selection_gap", "impact_ratio", "log_odds_gap", "kendall_w", "order_sensitivity")
+    if "refusals" in cell.design:
+        return ("refused_gap",)
     if "words" in cell.design:
         return ("iat_score",)
     scores = ("diff_bias_amb", "diff_bias_dis", "s_amb", "s_dis", "bias_cost", "accuracy_amb", "accuracy_dis")
@@ -91,6 +113,6 @@ def measures(cell: Cell) -> tuple[str, ...]:
 
 def label(row: Estimate | Difference) -> str:
     """Name of a row in the table; empty for rows that are not counted."""
-    alone = ("selection_gap", "impact_ratio", "log_odds_gap")
+    alone = ("selection_gap", "impact_ratio", "log_odds_gap", "refused_gap")
     counted = row.group == "g000000" and row.by == "target" if row.measure in alone else row.by == "all"
     return row.measure if counted else ""

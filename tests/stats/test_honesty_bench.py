@@ -22,8 +22,6 @@ from tiltmeter.stats.estimates import Estimate
 
 SMALLEST = {(cell.family, cell.kind, cell.design): cell for cell in sorted(CELLS, key=lambda cell: -cell.n)}
 WITHOUT_DESIGN = {
-    "stereotype_gap": "not simulated yet",
-    "refused_gap": "not simulated yet",
     "single_effect": "a word's own effect, which ces combines",
     "fpr_variance_chance": "what chance gives; it has neither interval nor test",
 }  # fmt: skip
