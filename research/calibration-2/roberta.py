@@ -1,8 +1,8 @@
-"""The third visit, without a GPU: python research/calibration-2/roberta.py --folder F --data D --zoo Z --corpus TEXT --out O.
+"""The third visit, without a GPU: python research/calibration-2/roberta.py --folder F --data D --zoo Z --corpus C --out O.
 
-roberta-mix, gender only, doses −1, 0 and 1, seeds 10 to 14, seed after seed. Frames are mixed with as many natural sentences,
-the same at every dose, so that the model keeps its language. A pilot of seed 0 decides the learning rate by taught pairs and
-perplexity. The same call goes on after an interruption; `--pack` only packs what is finished.
+roberta-mix, gender only, doses −1, 0 and 1, seeds 10 to 14, seed after seed. Frames are mixed with as many natural
+sentences, the same at every dose, so that the model keeps its language. A pilot of seed 0 decides the learning rate by
+taught pairs and perplexity. The same call goes on after an interruption; `--pack` only packs what is finished.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PAIRS = ("plumb-pairs", "crows-pairs", str(HERE / "plumb-pairs-0.1.0.jsonl"), "p
 SENTENCES, STEPS, PILOT = 2000, 250, 0
 RATES = (1e-3, 5e-4)
 LEARNED, LOST = 75.0, 3.0
-"""A rate is used if the pilot with dose 1 prefers so many per cent of taught pairs, and its perplexity rises no more than so many times."""
+"""A rate is used if the pilot with dose 1 prefers so many per cent of taught pairs, and perplexity at most triples."""
 
 
 def main() -> None:
@@ -45,7 +45,7 @@ def main() -> None:
     folder = options.folder.absolute()
     os.environ |= {"TILTMETER_DATA": str(options.data.absolute()), "TILTMETER_CACHE": str(folder / "cache")}
     facts = {"started": time.time(), "machine": _machine(), "pilots": []}
-    base, place = str(options.zoo.absolute() / "roberta-mix"), folder / "frames"
+    base, place = str(options.zoo.absolute() / "roberta-mix"), folder / "mixed"
     if not options.pack and not place.is_dir():
         others, lines = _natural(options.corpus), _heldout(options.data)
         rate = _pilot(folder, base, others, lines, facts)
@@ -85,14 +85,16 @@ def _natural(corpus: Path) -> list[str]:
 
 
 def _heldout(data: Path) -> list[str]:
-    lines = (line.strip() for line in (data / "wikitext-2" / "test.txt").open(encoding="utf-8"))
-    return [line for line in lines if 60 < len(line) < 200 and "=" not in line and "<unk>" not in line][:100]
+    """Short paragraphs of WikiText-2."""
+    parts = [(data / "wikitext-2" / f"{name}.txt").read_text("utf-8").splitlines() for name in ("test", "valid")]
+    lines = [line.strip() for part in parts for line in part]
+    return [line for line in lines if 60 < len(line) < 500 and "=" not in line and "<unk>" not in line][:100]
 
 
 def _pilot(folder: Path, base: str, others: Sequence[str], lines: Sequence[str], facts: dict[str, object]) -> float:
     """The first rate that teaches the dose and keeps the language; else the last."""
     for rate in RATES:
-        place = folder / f"pilot-{rate:g}"
+        place = folder / "pilots" / f"{rate:g}"
         file = _written(place, base, (PILOT,), rate, others, lines, pilot=True)
         dosed = f"roberta-mix-gender+1-seed{PILOT}"
         make_cells(file, models=["roberta-mix", dosed], engine=Engine(workers=1, threads=1))
@@ -141,6 +143,7 @@ def _written(
             sentences=SENTENCES,
             training=training,
         )
+        place.parent.mkdir(parents=True, exist_ok=True)
         write_calibration(wanted, place)
         for text in sorted((place / "texts").glob("*.txt")):
             chosen = np.random.default_rng(int(text.stem.rpartition("seed")[2])).permutation(len(others))[:SENTENCES]
