@@ -194,10 +194,10 @@ def main() -> None:
     write_evidence(results["shares"], HERE.parent / "evidence" / "calibration-2.csv")
     if options.step == "figures":
         from figures import draw
-        from page import write_page
+        from page import write_pages
 
         draw(results, HERE.parents[1] / "docs" / "figures")
-        write_page()
+        write_pages()
 
 
 if __name__ == "__main__":
