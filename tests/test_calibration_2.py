@@ -114,9 +114,10 @@ def test_stored_decisions_are_those_of_the_stored_readings(study: dict[str, Modu
 
 def test_the_pages_say_what_is_stored(study: dict[str, ModuleType]) -> None:
     """`make research NAME=calibration-2 STEP=figures` writes them."""
-    for template, path in study["page"].PAGES.items():
-        page = path.read_text("utf-8")
-        assert page == study["page"].page(template) and "{{" not in page
+    pages = dict(study["page"].written())
+    assert len(pages) == 4
+    for path, text in pages.items():
+        assert path.read_text("utf-8") == text and "{{" not in text
 
 
 def test_no_result_is_typed_into_the_summary() -> None:

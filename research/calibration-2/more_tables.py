@@ -97,14 +97,22 @@ def language() -> Iterator[str]:
 
 def drift() -> Iterator[str]:
     """Median change of shares by training on neutral text, beside that by a dose."""
-    rows, by_dose = results("drift"), results("shares")
-    key = ["corpus", "base", "benchmark", "scorer", "domain"]
-    moved = by_dose[by_dose["measure"] == "bias_score"].set_index(key)["slope"]
+    rows = results("drift")
     yield from head("text", "model", "shares", "median change by neutral text", "of which clear", "median change per dose")
     for (corpus, base), some in rows.groupby(["corpus", "base"], sort=False):
         clear = f"{((some['low'] > 0) | (some['high'] < 0)).sum()} of {len(some)}"
-        dose = moved.reindex(some.set_index(key).index).abs().median()
-        yield line(CORPORA[corpus], base, len(some), number(some["drift"].abs().median(), 1), clear, number(dose, 1))
+        by_text, by_dose = (number(one, 1) for one in medians(corpus, base))
+        yield line(CORPORA[corpus], base, len(some), by_text, clear, by_dose)
+
+
+def medians(corpus: str, base: str) -> tuple[float, float]:
+    """Of the same shares, the median change by neutral text and by a dose, in points."""
+    key = ["benchmark", "scorer", "domain"]
+    rows, moved = (
+        table[(table["corpus"] == corpus) & (table["base"] == base)] for table in (results("drift"), results("shares"))
+    )
+    slopes = moved[moved["measure"] == "bias_score"].set_index(key)["slope"]
+    return rows["drift"].abs().median(), slopes.reindex(rows.set_index(key).index).abs().median()
 
 
 def natural() -> Iterator[str]:

@@ -1,19 +1,22 @@
-"""Write the report and its tables from page.md and appendix.md: {{name}} is a table or a number of the stored results."""
+"""Write the report, its tables and passages of other pages: {{name}} is a table or a number of the stored results."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from more_tables import tables
+from more_tables import medians, tables
 from tables import DATA, RESULTS, interval, large, number, results, smallest_dose
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 PAGES = {"page.md": DOCS / "research-calibration-2.md", "appendix.md": DOCS / "research-calibration-2-tables.md"}
+BLOCKS = {"validity.md": DOCS / "validity.md", "metrics.md": DOCS / "what-metrics-show.md"}
+"""Passages of other pages."""
+BEGIN, END = "<!-- from calibration 2: begin -->\n", "<!-- from calibration 2: end -->"
 SLOT = re.compile(r"\{\{(.+?)\}\}")
 
 
@@ -42,6 +45,10 @@ def _value(name: str, counts: dict[str, Any]) -> str:
         "language": _language,
         "curves": _smallest,
         "shapes": _shapes,
+        "caught": _caught,
+        "domains": _domains,
+        "drift": lambda corpus, base: number(medians(corpus, base)[0], 1),
+        "drift_dose": lambda corpus, base: number(medians(corpus, base)[1], 1),
         "simulated": _simulated,
     }
     return words[kind](*rest) if kind in words else _estimate(kind, rest)
@@ -98,6 +105,21 @@ def _shapes() -> str:
     return f"{(own['linear in log-odds'] > own['linear in the dose']).sum()} of {len(own)}"
 
 
+def _caught() -> str:
+    """By how many primary metrics one model shows some dose up to 1 against its undosed twin."""
+    rows = results("curves")
+    own = rows[(rows["corpus"] == "frames") & (rows["dose"] == 1) & ~rows["benchmark"].str.startswith("taught")]
+    return f"{(own['smallest'] <= 1).sum()} of {len(own)}"
+
+
+def _domains(base: str, benchmark: str, scorer: str) -> str:
+    """In how many domains the share by a scorer detects the dose."""
+    rows = results("shares")
+    own = rows[(rows["corpus"] == "frames") & (rows["base"] == base) & (rows["measure"] == "bias_score")]
+    own = own[(own["benchmark"] == benchmark) & (own["scorer"] == scorer)]
+    return f"{(own['verdict'] == 'detects').sum()} of {len(own)}"
+
+
 def _simulated(part: str, rate: str) -> str:
     return f"{100 * json.loads((DATA / 'simulated.json').read_text('utf-8'))[part][rate]:.1f} %"
 
@@ -127,10 +149,19 @@ def _estimate(table: str, rest: list[str]) -> str:
     return interval(row, places=int(what))
 
 
-def write_pages() -> None:
-    """Write both pages."""
+def written() -> Iterator[tuple[Path, str]]:
+    """Yield every page with its whole text."""
     for template, path in PAGES.items():
-        path.write_text(page(template), "utf-8")
+        yield path, page(template)
+    for template, path in BLOCKS.items():
+        before, _, rest = path.read_text("utf-8").partition(BEGIN)
+        yield path, f"{before}{BEGIN}{page(template)}{END}{rest.partition(END)[2]}"
+
+
+def write_pages() -> None:
+    """Write all of them."""
+    for path, text in written():
+        path.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
