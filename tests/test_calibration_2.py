@@ -58,6 +58,14 @@ def test_simulated_equivalence_errs_rarely_at_its_margin(study: dict[str, Module
     assert found["equal: no more"] > 0.5
 
 
+def test_a_line_in_log_odds_is_recovered(study: dict[str, ModuleType]) -> None:
+    doses, log_odds = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), np.array([-8.0, -1.0, 0.0, 1.0, 8.0])
+    levels, slopes = np.array([3.0, -2.0, 0.0]), np.array([0.1, 0.2, 0.3])
+    found = study["curves"].curve(levels + log_odds[:, None] * slopes, doses, log_odds)
+    assert found.line == pytest.approx(0.2) and found.fit["linear in log-odds"] == pytest.approx(0.6**2 / (3 * 0.14))
+    assert 0.099 < found.line_low < 0.2 < found.line_high < 0.301
+
+
 def test_a_missing_seed_of_one_metric_leaves_the_others_as_they_are(study: dict[str, ModuleType]) -> None:
     effects = study["effects"]
     doses = np.array([-1.0, 0.0, 1.0])

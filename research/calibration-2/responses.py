@@ -53,7 +53,8 @@ def _curve_rows(own: Panel, log_odds: np.ndarray[Any, Any]) -> Iterator[dict[str
                 "base": own.base, "corpus": own.corpus, "domain": own.domain, **{name: metric[name] for name in NAMES},
                 "seeds": values.shape[1], "dose": dose, "change": found.fitted[at], "low": found.low[at],
                 "high": found.high[at], "noise": float(np.sqrt((noise**2).mean())), **found.fit, "smallest": found.smallest,
-                "smallest_low": found.smallest_low, "smallest_high": found.smallest_high,
+                "smallest_low": found.smallest_low, "smallest_high": found.smallest_high, "line": found.line,
+                "line_low": found.line_low, "line_high": found.line_high,
             }  # fmt: skip
 
 

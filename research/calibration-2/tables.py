@@ -122,12 +122,20 @@ def curves() -> Iterator[str]:
     rows = results("curves")
     own = rows[(rows["dose"] == 1) & (rows["corpus"] == "frames")]
     shapes = "monotone", "straight line", "line in log-odds"
-    yield from head("metric", "model", "domain", "seeds", "smallest dose that shows", *shapes)
+    yield from head("metric", "model", "domain", "seeds", "smallest dose that shows", *shapes, "change per log-odds of 1")
     for row in own.sort_values(["base", "domain"], ascending=[False, True], kind="stable").to_dict("records"):
         if row["monotone"] < 0.5:
             continue
         explained = [f"{100 * row[name]:.0f} %" for name in ("monotone", "linear in the dose", "linear in log-odds")]
-        yield line(label(row["benchmark"]), row["base"], row["domain"], row["seeds"], smallest_dose(row), *explained)
+        yield line(
+            label(row["benchmark"]),
+            row["base"],
+            row["domain"],
+            row["seeds"],
+            smallest_dose(row),
+            *explained,
+            interval(row, "line", 3, ("line_low", "line_high")),
+        )
 
 
 def smallest_dose(row: dict[str, Any]) -> str:
