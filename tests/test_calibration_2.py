@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import json
+import re
+import shutil
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -52,6 +56,14 @@ def test_simulated_equivalence_errs_rarely_at_its_margin(study: dict[str, Module
     found = study["simulate"].others(200, seed=6)
     assert found["at the margin: no more"] < 0.1
     assert found["equal: no more"] > 0.5
+
+
+def test_a_line_in_log_odds_is_recovered(study: dict[str, ModuleType]) -> None:
+    doses, log_odds = np.array([-1.0, -0.5, 0.0, 0.5, 1.0]), np.array([-8.0, -1.0, 0.0, 1.0, 8.0])
+    levels, slopes = np.array([3.0, -2.0, 0.0]), np.array([0.1, 0.2, 0.3])
+    found = study["curves"].curve(levels + log_odds[:, None] * slopes, doses, log_odds)
+    assert found.line == pytest.approx(0.2) and found.fit["linear in log-odds"] == pytest.approx(0.6**2 / (3 * 0.14))
+    assert 0.099 < found.line_low < 0.2 < found.line_high < 0.301
 
 
 def test_a_missing_seed_of_one_metric_leaves_the_others_as_they_are(study: dict[str, ModuleType]) -> None:
@@ -108,10 +120,102 @@ def test_stored_decisions_are_those_of_the_stored_readings(study: dict[str, Modu
         np.testing.assert_allclose(made[column], stored[column], rtol=1e-3, atol=1e-8)
 
 
-def test_the_page_says_what_is_stored(study: dict[str, ModuleType]) -> None:
-    """`make research NAME=calibration-2 STEP=figures` writes it."""
-    page = study["page"].PAGE.read_text("utf-8")
-    assert page == study["page"].page() and "{{" not in page
+def test_the_pages_say_what_is_stored(study: dict[str, ModuleType]) -> None:
+    """`make research NAME=calibration-2 STEP=figures` writes them."""
+    pages = dict(study["page"].written())
+    assert len(pages) == 4
+    for path, text in pages.items():
+        assert path.read_text("utf-8") == text and "{{" not in text
+
+
+def test_no_result_is_typed_into_the_summary() -> None:
+    """Outside slots, the summary names versions, a range of VADER and the title of a section only."""
+    template = (FOLDER / "page.md").read_text("utf-8")
+    summary = template.split("## In short")[1].split("## Question")[0]
+    typed = re.findall(r"\d+(?:\.\d+)*", re.sub(r"\{\{.+?\}\}|\(VADER, −1 to 1\)|calibration-2", "", summary))
+    assert not typed
+
+
+def _seeds_by_doses(rows: pd.DataFrame, value: str) -> pd.DataFrame:
+    return rows.pivot(index="seed", columns="dose", values=value)[[-1.0, 0.0, 1.0]]
+
+
+def _largest_t(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """T of metrics × seeds × doses by regression on seeds and dose, and the largest |T| for every order of the doses."""
+    seeds = values.shape[1]
+    levels, total = np.kron(np.eye(seeds), np.ones((3, 1))), values - values.mean(2, keepdims=True)
+    largest = []
+    for orders in itertools.product(itertools.permutations((-1.0, 0.0, 1.0)), repeat=seeds):
+        dose = np.array(orders)
+        slope = (total * dose).sum((1, 2)) / (2 * seeds)
+        rest = ((total - slope[:, None, None] * dose) ** 2).sum((1, 2)) / (3 * seeds - levels.shape[1] - 1)
+        largest.append(np.abs(slope / np.sqrt(rest / (2 * seeds))).max())
+    slope = (total * [-1.0, 0.0, 1.0]).sum((1, 2)) / (2 * seeds)
+    rest = ((total - slope[:, None, None] * [-1.0, 0.0, 1.0]) ** 2).sum((1, 2)) / (2 * seeds - 1)
+    return slope / np.sqrt(rest / (2 * seeds)), np.array(largest)
+
+
+def test_corrected_p_of_another_program_are_the_stored_ones() -> None:
+    """Doses of religion in plumb-clm, from preferences by item and from readings, without the modules of the study."""
+    items = pd.read_parquet(FOLDER / "data" / "items.parquet")
+    readings = pd.read_csv(FOLDER / "data" / "readings.csv.gz", keep_default_na=False, na_values=[""])
+    own = (items["base"] == "plumb-clm") & (items["domain"] == "religion") & (items["corpus"] == "frames")
+    own &= items["dose"].isin([-1, 0, 1]) & ~items["benchmark"].str.startswith("taught")
+    found = {}
+    for name, some in items[own].groupby("benchmark"):
+        means = some.groupby(["seed", "dose"])["preference"].mean().rename("mean").reset_index()
+        spread = some[some["dose"] == 0].groupby("seed")["preference"].std()
+        found[name] = _seeds_by_doses(means, "mean").div(spread, axis=0)
+    rows = readings[
+        (readings["base"] == "plumb-clm") & (readings["domain"] == "religion") & (readings["corpus"] == "frames")
+    ]
+    rows = rows[(rows["method"] == "dose") & rows["measure"].isin(["effect_size", "sentiment_gap"])]
+    rows = rows.drop_duplicates(["benchmark", "domain_dosed", "dose", "seed"])
+    for name, some in rows.groupby("benchmark"):
+        undosed = some[some["domain_dosed"] != "religion"].groupby(["domain_dosed", "dose"])["value"].var()
+        dosed = some[some["domain_dosed"].isin(["religion", "neutral"]) & some["dose"].isin([-1, 0, 1])]
+        found[name] = _seeds_by_doses(dosed, "value") / np.sqrt(undosed.mean())
+    t, largest = _largest_t(np.stack([one.to_numpy() for one in found.values()]))
+    stored = pd.read_csv(FOLDER / "results" / "primary.csv").set_index(["corpus", "base", "domain", "benchmark"])
+    assert len(found) == 9
+    for name, one in zip(found, t, strict=True):
+        row = stored.loc[("frames", "plumb-clm", "religion", name)]
+        assert ((found[name][1.0] - found[name][-1.0]) / 2).mean() == pytest.approx(row["slope"], rel=2e-3)
+        assert (largest >= abs(one) * (1 - 1e-9)).mean() == pytest.approx(row["p"], abs=2e-3)
+
+
+def test_lost_language_is_that_of_the_readings(study: dict[str, ModuleType]) -> None:
+    readings = study["analyse"].load()["readings"]
+    own = readings[(readings["measure"] == "perplexity") & (readings["base"] == "plumb-mlm") & (readings["visit"] == 0)]
+    stored = pd.read_csv(FOLDER / "results" / "language.csv").set_index(["corpus", "base", "measure"])
+    row = stored.loc[("frames", "plumb-mlm", "perplexity")]
+    assert own.loc[own["method"] == "none", "value"].item() == pytest.approx(row["before"], rel=1e-3)
+    dosed = own[own["method"] == "dose"]
+    assert np.log(dosed["value"]).groupby(dosed["seed"]).mean().mean() == pytest.approx(np.log(row["after"]), rel=1e-4)
+    assert row["low"] < row["after"] < row["high"] and row["low"] > 1000 * row["before"]
+
+
+def test_a_later_visit_is_added_to_the_stored_data(
+    study: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    analyse = study["analyse"]
+    before = analyse.load()
+    later = {name: before[name].head(20) for name in ("readings", "items", "models", "doses")}
+    later["readings"] = later["readings"].assign(visit=2)
+    later["items"] = later["items"].assign(base="roberta-mix")
+    shutil.copytree(FOLDER / "data", tmp_path / "data")
+    monkeypatch.setattr(analyse, "DATA", tmp_path / "data")
+    monkeypatch.setattr(analyse, "reduce", lambda *_, **__: later)
+    monkeypatch.setattr(analyse, "_facts", lambda *_: [{"visit": 2}])
+    analyse.add([], tmp_path)
+    after = analyse.load()
+    assert len(after["items"]) == len(before["items"]) + 20 and len(after["readings"]) == len(before["readings"]) + 20
+    old = after["readings"][after["readings"]["visit"] < 2].reset_index(drop=True)
+    key = list(before["readings"].columns)
+    pd.testing.assert_frame_equal(
+        old.sort_values(key).reset_index(drop=True), before["readings"].sort_values(key).reset_index(drop=True)
+    )
+    assert [fact["visit"] for fact in json.loads((tmp_path / "data" / "facts.json").read_text("utf-8"))] == [0, 1, 2]
 
 
 def test_the_evidence_is_what_is_stored(study: dict[str, ModuleType], tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Second calibration: python research/calibration-2/analyse.py STEP.
 
 reduce PACK... --work DIR   readings from the packs of answers, into data/
+add PACK --work DIR         those of one more visit, to what data/ has
 estimates                   tables in results/ and ../evidence/calibration-2.csv, from data/
 figures                     the same, figures and page (make research NAME=calibration-2 STEP=figures)
 """
@@ -21,7 +22,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pandas as pd
 from answers import Frame
 from decisions import designs, other_decisions, primary_decisions, share_decisions, taught_slopes
-from readings import KEY, reduce
+from language import drift, language
+from readings import KEY, once, reduce
 from responses import costs, curves, powers, relations, seed_agreement, treatments
 
 HERE = Path(__file__).parent
@@ -31,15 +33,30 @@ KEY_OF_READING = [*KEY, "measure"]
 
 def store(packs: list[Path], work: Path) -> None:
     """Reduce packs of answers to what every number of the page is made from."""
-    tables = reduce(packs, work)
     DATA.mkdir(exist_ok=True)
+    _write_tables(reduce(packs, work))
+    _write(_seconds(packs, work), DATA / "seconds.csv")
+    _write_facts(_facts(packs, work))
+
+
+def add(packs: list[Path], work: Path) -> None:
+    """Add the packs of later visits to the stored data; seconds stay those of the GPU."""
+    facts = json.loads((DATA / "facts.json").read_text("utf-8"))
+    before, found = load(), reduce(packs, work, first=len(facts))
+    _write_tables(once({name: pd.concat([before[name], rows], ignore_index=True) for name, rows in found.items()}))
+    _write_facts([*facts, *_facts(packs, work, len(facts))])
+
+
+def _write_tables(tables: Mapping[str, Frame]) -> None:
     readings = tables["readings"].round({"value": 8, "std": 6})
-    _write(readings.drop(columns="missing"), DATA / "readings.csv.gz")
+    _write(readings.drop(columns="missing", errors="ignore"), DATA / "readings.csv.gz")
     tables["items"].to_parquet(DATA / "items.parquet", compression="zstd", compression_level=19, index=False)
     _write(tables["doses"], DATA / "doses.csv.gz")
     _write(tables["models"], DATA / "models.csv.gz")
-    _write(_seconds(packs, work), DATA / "seconds.csv")
-    (DATA / "facts.json").write_text(json.dumps(_facts(packs, work), indent=1) + "\n", "utf-8")
+
+
+def _write_facts(facts: list[dict[str, Any]]) -> None:
+    (DATA / "facts.json").write_text(json.dumps(facts, indent=1) + "\n", "utf-8")
 
 
 def _write(rows: Frame, path: Path) -> None:
@@ -63,14 +80,14 @@ def _seconds(packs: list[Path], work: Path) -> Frame:
     return done.groupby(["base", "benchmark"], as_index=False)["seconds"].agg(["median", "count"])
 
 
-def _facts(packs: list[Path], work: Path) -> list[dict[str, Any]]:
+def _facts(packs: list[Path], work: Path, first: int = 0) -> list[dict[str, Any]]:
     """Machine, times, states of cells and distinct errors of every visit."""
     found = []
-    for number in range(len(packs)):
+    for number, pack in enumerate(packs, first):
         for path in sorted((work / str(number)).glob("facts*.json")):
             fact = json.loads(path.read_text("utf-8"))
             steps = fact.get("steps", {}).values()
-            states = _states([packs[number]], work, number)
+            states = _states([pack], work, number)
             counted = sum((Counter(step.get("counts", {})) for step in steps), Counter[str]())
             failures = {failure for step in steps for failure in step.get("failures", [])}
             failures |= {f"{row.benchmark}: {row.error}" for row in states[states["error"].notna()].itertuples()}
@@ -111,6 +128,8 @@ def estimate(data: Mapping[str, Frame]) -> dict[str, Frame]:
         "relations": relations(of),
         "treatments": treatments(every),
         "costs": costs(every),
+        "language": language(readings),
+        "drift": drift(readings),
     }
 
 
@@ -157,12 +176,12 @@ def _again(models: Frame, readings: Frame) -> dict[str, Any]:
 def main() -> None:
     """Do one step."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("step", choices=["reduce", "estimates", "figures"])
+    parser.add_argument("step", choices=["reduce", "add", "estimates", "figures"])
     parser.add_argument("packs", nargs="*", type=Path)
     parser.add_argument("--work", type=Path, help="where packs are extracted")
     options = parser.parse_args()
-    if options.step == "reduce":
-        store(options.packs, options.work)
+    if options.step in ("reduce", "add"):
+        (store if options.step == "reduce" else add)(options.packs, options.work)
         return
     data = load()
     results = estimate(data)
@@ -175,10 +194,10 @@ def main() -> None:
     write_evidence(results["shares"], HERE.parent / "evidence" / "calibration-2.csv")
     if options.step == "figures":
         from figures import draw
-        from page import write_page
+        from page import write_pages
 
         draw(results, HERE.parents[1] / "docs" / "figures")
-        write_page()
+        write_pages()
 
 
 if __name__ == "__main__":

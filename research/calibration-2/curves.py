@@ -30,7 +30,10 @@ def isotonic(doses: Floats, values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class Curve:
-    """Rising means at each dose with intervals over seeds, how well three shapes fit, and the smallest dose that shows."""
+    """Rising means at each dose with intervals over seeds, how well three shapes fit, and the smallest dose that shows.
+
+    `line` is the change for a log-odds of 1 by a straight line in log-odds, with its interval.
+    """
 
     fitted: Floats
     low: Floats
@@ -39,6 +42,9 @@ class Curve:
     smallest: float
     smallest_low: float
     smallest_high: float
+    line: float
+    line_low: float
+    line_high: float
 
 
 def curve(readings: Floats, doses: Floats, log_odds: Floats, draws: int = 1000, random_seed: int = 0) -> Curve:
@@ -57,7 +63,10 @@ def curve(readings: Floats, doses: Floats, log_odds: Floats, draws: int = 1000, 
     noise = _noise(change, doses)
     smallest = [smallest_dose(doses, one, noise) for one in fits]  # few seeds drawn again would often have no noise at all
     least, most = np.quantile(smallest, [0.025, 0.975], method="closest_observation")
-    return Curve(fitted, low, high, explained, smallest_dose(doses, fitted, noise), float(least), float(most))
+    shape = log_odds - log_odds.mean()
+    of_seeds = shape @ centred / (shape**2).sum()
+    line = float(of_seeds.mean()), *np.quantile(of_seeds[some].mean(1), [0.025, 0.975]).tolist()
+    return Curve(fitted, low, high, explained, smallest_dose(doses, fitted, noise), float(least), float(most), *line)
 
 
 def _explained(centred: Floats, shape: Floats) -> float:

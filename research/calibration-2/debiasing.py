@@ -26,14 +26,14 @@ class Difference:
 
 def left(before: Floats, after: Floats, confidence: float = 0.95) -> tuple[float, float, float]:
     """The slopes after over the mean slope before, with an interval over seeds; the effect before is taken as known."""
-    return _interval(after / before.mean(), confidence)
+    return mean_interval(after / before.mean(), confidence)
 
 
 def difference_of_left(before: Floats, method: Floats, control: Floats) -> Difference:
     """Compare paired by seed; `before` scales the margin. "more" and "less" by 95 %, "no more" by two one-sided tests."""
     gap = (control - method) / before.mean()
-    value, low, high = _interval(gap, 0.95)
-    _, low90, high90 = _interval(gap, 0.90)
+    value, low, high = mean_interval(gap, 0.95)
+    _, low90, high90 = mean_interval(gap, 0.90)
     return Difference(value, low, high, low90, high90, _verdict(low, high, low90, high90))
 
 
@@ -45,7 +45,8 @@ def _verdict(low: float, high: float, low90: float, high90: float) -> str:
     return "undecided"
 
 
-def _interval(values: Floats, confidence: float) -> tuple[float, float, float]:
+def mean_interval(values: Floats, confidence: float) -> tuple[float, float, float]:
+    """The mean with Student's interval; NaN where fewer than two values are there."""
     from scipy.stats import t
 
     values = values[np.isfinite(values)]

@@ -41,17 +41,18 @@ def agreement() -> Iterator[str]:
         yield line(label(benchmark), base, *by_domain(some, lambda row: interval(row, "value", 2)))
 
 
-def relations() -> Iterator[str]:
+def relations(corpus: str) -> Iterator[str]:
     """Taught pairs and plumb-pairs with every answer; the range over all likelihood metrics."""
     rows = results("relations")
+    rows = rows[rows["corpus"] == corpus]
     with_ = "with taught pairs", "with plumb-pairs", "with any likelihood metric"
-    yield from head("text", "model", "domain", "answers of", *with_, "excludes 0", "smallest r")
-    for (corpus, base, domain, extrinsic), some in rows.groupby(["corpus", "base", "domain", "extrinsic"], sort=False):
+    yield from head("model", "domain", "answers of", *with_, "excludes 0", "smallest r")
+    for (base, domain, extrinsic), some in rows.groupby(["base", "domain", "extrinsic"], sort=False):
         names = ["taught-natural" if corpus == "natural" else "taught-words", "plumb-pairs"]
         by_name = {row["intrinsic"]: f"{number(row['r'], 2)} {_ends(row)}" for row in some.to_dict("records")}
         clear = f"{some['verdict'].isin(['together', 'opposite']).sum()} of {len(some)}"
         span = f"{number(some['r'].min(), 2)} to {number(some['r'].max(), 2)}"
-        who = CORPORA[corpus], base, domain, label(extrinsic)
+        who = base, domain, label(extrinsic)
         yield line(*who, *(by_name.get(name, "–") for name in names), span, clear, number(some["smallest"].max(), 2))
 
 
@@ -67,15 +68,14 @@ def treatments() -> Iterator[str]:
         yield "No debiased model was finished."
         return
     wanted = [("taught-words", "pll"), ("plumb-pairs", "pll"), ("plumb-slots", "slots")]
-    columns = [text for name, _ in wanted for text in (f"left, {label(name)}", "removed beyond the control")]
-    yield from head("method", "seeds", *columns, "perplexity")
-    perplexity = paid[paid["measure"] == "perplexity"].set_index("method")["change"] if len(paid) else {}
+    yield from head("method", "seeds", *(f"left, {label(name)}" for name, _ in wanted), "change of perplexity")
+    perplexity = paid[paid["measure"] == "perplexity"].set_index("method").to_dict("index") if len(paid) else {}
     for method, some in rows.groupby("method", sort=False):
         cells = []
         for name, scorer in wanted:
             own = some[(some["benchmark"] == name) & (some["scorer"] == scorer)].to_dict("records")
-            cells += [_left(own[0]), _beside(own[0])] if own else ["–", "–"]
-        cost = f"{perplexity[method]:+.0f} %".replace("-", "−") if method in perplexity else "–"
+            cells.append(_left(own[0]) if own else "–")
+        cost = f"{interval(perplexity[method], 'change', 1)} %" if method in perplexity else "–"
         yield line(method, some["seeds"].max(), *cells, cost)
 
 
@@ -83,10 +83,36 @@ def _left(row: dict[str, Any]) -> str:
     return f"{100 * row['left']:.0f} % [{100 * row['left_low']:.0f}, {100 * row['left_high']:.0f}]".replace("-", "−")
 
 
-def _beside(row: dict[str, Any]) -> str:
-    if pd.isna(row.get("value", float("nan"))):
-        return "–"
-    return f"{100 * row['value']:+.0f} [{100 * row['low']:.0f}, {100 * row['high']:.0f}] {row['verdict']}".replace("-", "−")
+def language() -> Iterator[str]:
+    """Perplexity and token accuracy of held-out lines before and after training, without and with a dose alike."""
+    rows = results("language")
+    yield from head("text", "model", "perplexity before", "after [95 % interval]", "token accuracy before, %", "after")
+    for (corpus, base), some in rows.groupby(["corpus", "base"], sort=False):
+        cells = []
+        for measure in ("perplexity", "token_accuracy"):
+            row = some[some["measure"] == measure].iloc[0]
+            cells += [f"{row['before']:.1f}", decisions.large(row, "after")]
+        yield line(CORPORA[corpus], base, *cells)
+
+
+def drift() -> Iterator[str]:
+    """Median change of shares by training on neutral text, beside that by a dose."""
+    rows = results("drift")
+    yield from head("text", "model", "shares", "median change by neutral text", "of which clear", "median change per dose")
+    for (corpus, base), some in rows.groupby(["corpus", "base"], sort=False):
+        clear = f"{((some['low'] > 0) | (some['high'] < 0)).sum()} of {len(some)}"
+        by_text, by_dose = (number(one, 1) for one in medians(corpus, base))
+        yield line(CORPORA[corpus], base, len(some), by_text, clear, by_dose)
+
+
+def medians(corpus: str, base: str) -> tuple[float, float]:
+    """Of the same shares, the median change by neutral text and by a dose, in points."""
+    key = ["benchmark", "scorer", "domain"]
+    rows, moved = (
+        table[(table["corpus"] == corpus) & (table["base"] == base)] for table in (results("drift"), results("shares"))
+    )
+    slopes = moved[moved["measure"] == "bias_score"].set_index(key)["slope"]
+    return rows["drift"].abs().median(), slopes.reindex(rows.set_index(key).index).abs().median()
 
 
 def natural() -> Iterator[str]:
@@ -132,14 +158,18 @@ def tables() -> dict[str, Callable[[], Iterator[str]]]:
     """Every table of the page by its name."""
     frames = {f"primary_{domain}": (lambda domain=domain: decisions.primary("frames", domain)) for domain in DOMAINS}
     natural_text = {f"natural_{domain}": (lambda domain=domain: decisions.primary("natural", domain)) for domain in DOMAINS}
+    natural_text["relations_frames"] = lambda: relations("frames")
+    natural_text["relations_natural"] = lambda: relations("natural")
     own = (
         decisions.taught,
+        decisions.verdicts,
         decisions.shares,
         decisions.curves,
         decisions.power,
         sensitivity,
         agreement,
-        relations,
+        language,
+        drift,
         treatments,
         natural,
         sentences,

@@ -1,22 +1,27 @@
-"""Write docs/research-calibration-2.md from page.md here: {{name}} is a table or a number of the stored results."""
+"""Write the report, its tables and passages of other pages: {{name}} is a table or a number of the stored results."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from more_tables import tables
-from tables import RESULTS, interval, number, p_value, results
+from more_tables import medians, tables
+from tables import DATA, RESULTS, interval, large, number, results, smallest_dose
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs" / "research-calibration-2.md"
+DOCS = HERE.parents[1] / "docs"
+PAGES = {"page.md": DOCS / "research-calibration-2.md", "appendix.md": DOCS / "research-calibration-2-tables.md"}
+BLOCKS = {"validity.md": DOCS / "validity.md", "metrics.md": DOCS / "what-metrics-show.md"}
+"""Passages of other pages."""
+BEGIN, END = "<!-- from calibration 2: begin -->\n", "<!-- from calibration 2: end -->"
 SLOT = re.compile(r"\{\{(.+?)\}\}")
 
 
-def page() -> str:
-    """Return the page with every table and number filled in."""
+def page(template: str) -> str:
+    """Return a page with every table and number filled in."""
     counts = json.loads((RESULTS / "counts.json").read_text("utf-8"))
     made = tables()
 
@@ -24,36 +29,105 @@ def page() -> str:
         name = match[1]
         return "\n".join(made[name]()) if name in made else _value(name, counts)
 
-    return SLOT.sub(filled, (HERE / "page.md").read_text("utf-8"))
+    return SLOT.sub(filled, (HERE / template).read_text("utf-8"))
 
 
 def _value(name: str, counts: dict[str, Any]) -> str:
-    """Return one number: a count, or `table:base:domain:benchmark:scorer:measure` of a slope with its interval."""
+    """Return one number: a count, or `table:base:domain:benchmark:scorer:measure:places` of a slope with its interval."""
     kind, *rest = name.split(":")
-    if kind == "count":
-        return f"{_count(rest, counts):,}" if isinstance(_count(rest, counts), int) else number(_count(rest, counts), 1)
-    if kind == "rows":
-        return f"{len(results(rest[0]))}"
-    if kind == "relation":
-        return _relation(rest)
-    if kind == "detected":
-        rows = results("primary")
-        own = rows[(rows["corpus"] == rest[0]) & (rows["base"] == rest[1])]
-        return f"{(own['verdict'] == rest[2]).sum()}" if rest[2] != "all" else f"{len(own)}"
-    return _estimate(kind, rest)
+    words: dict[str, Callable[..., str]] = {
+        "count": lambda *parts: _count(parts, counts),
+        "rows": lambda table: str(len(results(table))),
+        "relation": _relation,
+        "verdicts": _verdicts,
+        "bounds": _bounds,
+        "taught_range": _taught_range,
+        "language": _language,
+        "curves": _smallest,
+        "shapes": _shapes,
+        "caught": _caught,
+        "domains": _domains,
+        "drift": lambda corpus, base: number(medians(corpus, base)[0], 1),
+        "drift_dose": lambda corpus, base: number(medians(corpus, base)[1], 1),
+        "simulated": _simulated,
+    }
+    return words[kind](*rest) if kind in words else _estimate(kind, rest)
 
 
-def _count(rest: list[str], counts: dict[str, Any]) -> Any:
+def _count(parts: Sequence[str], counts: dict[str, Any]) -> str:
     value: Any = counts
-    for part in rest:
+    for part in parts:
         value = value[int(part)] if isinstance(value, list) else value.get(part, 0)
-    return sum(value) if isinstance(value, list) else value
+    value = sum(value) if isinstance(value, list) else value
+    return f"{value:,}" if isinstance(value, int) else number(value, 1)
 
 
-def _relation(rest: list[str]) -> str:
+def _verdicts(corpus: str, benchmark: str, verdict: str) -> str:
+    """Count the decisions on a benchmark over base models and domains."""
+    rows = results("primary")
+    own = rows[(rows["corpus"] == corpus) & (rows["benchmark"] == benchmark)]
+    return f"{(own['verdict'] == verdict).sum()} of {len(own)}"
+
+
+def _bounds(corpus: str) -> str:
+    """The smallest and largest bound."""
+    rows = results("primary")
+    bounds = rows.loc[rows["corpus"] == corpus, "bound"]
+    return f"{number(bounds.min(), 2)} to {number(bounds.max(), 2)}"
+
+
+def _taught_range(corpus: str) -> str:
+    """The smallest and largest slope of shares of taught pairs, in points."""
+    rows = results("taught")
+    name = "taught-natural" if corpus == "natural" else "taught-words"
+    own = rows[(rows["corpus"] == corpus) & (rows["benchmark"] == name) & (rows["measure"] == "bias_score")]
+    slopes = own.loc[own["scorer"].isin(["pll", "causal"]), "slope"]
+    return f"{number(slopes.min(), 0)} to {number(slopes.max(), 0)}"
+
+
+def _language(corpus: str, base: str, part: str) -> str:
+    """Perplexity before training, or after it with its interval."""
+    row = results("language").set_index(["corpus", "base", "measure"]).loc[(corpus, base, "perplexity")]
+    return f"{row['before']:.1f}" if part == "before" else large(row, "after")
+
+
+def _smallest(base: str, domain: str, benchmark: str) -> str:
+    """The smallest dose that one model shows, with its interval."""
+    rows = results("curves")
+    rows = rows[(rows["corpus"] == "frames") & (rows["base"] == base) & (rows["domain"] == domain)]
+    return smallest_dose(rows[rows["benchmark"] == benchmark].iloc[0].to_dict())
+
+
+def _shapes() -> str:
+    """In how many curves a line in log-odds explains more than a straight line."""
+    rows = results("curves")
+    own = rows[(rows["corpus"] == "frames") & (rows["dose"] == 1) & (rows["monotone"] >= 0.5)]
+    return f"{(own['linear in log-odds'] > own['linear in the dose']).sum()} of {len(own)}"
+
+
+def _caught() -> str:
+    """By how many primary metrics one model shows some dose up to 1 against its undosed twin."""
+    rows = results("curves")
+    own = rows[(rows["corpus"] == "frames") & (rows["dose"] == 1) & ~rows["benchmark"].str.startswith("taught")]
+    return f"{(own['smallest'] <= 1).sum()} of {len(own)}"
+
+
+def _domains(base: str, benchmark: str, scorer: str) -> str:
+    """In how many domains the share by a scorer detects the dose."""
+    rows = results("shares")
+    own = rows[(rows["corpus"] == "frames") & (rows["base"] == base) & (rows["measure"] == "bias_score")]
+    own = own[(own["benchmark"] == benchmark) & (own["scorer"] == scorer)]
+    return f"{(own['verdict'] == 'detects').sum()} of {len(own)}"
+
+
+def _simulated(part: str, rate: str) -> str:
+    return f"{100 * json.loads((DATA / 'simulated.json').read_text('utf-8'))[part][rate]:.1f} %"
+
+
+def _relation(*names: str) -> str:
     """Word the correlation of two benchmarks: corpus, base, domain, intrinsic, extrinsic."""
     rows = results("relations")
-    for column, value in zip(("corpus", "base", "domain", "intrinsic", "extrinsic"), rest, strict=True):
+    for column, value in zip(("corpus", "base", "domain", "intrinsic", "extrinsic"), names, strict=True):
         rows = rows[rows[column] == value]
     row = rows.iloc[0]
     low, high = min(row["low"], row["fisher_low"]), max(row["high"], row["fisher_high"])
@@ -68,10 +142,6 @@ def _estimate(table: str, rest: list[str]) -> str:
     for column, value in zip(("base", "domain", "benchmark", "scorer", "measure"), rest[:-1], strict=False):
         rows = rows[rows[column] == value] if value != "any" else rows
     row = rows.iloc[0]
-    if what == "p":
-        return p_value(row["p"])
-    if what == "percent":
-        return f"{100 * row['share_of_taught']:.1f} %"
     if what == "raw":
         return interval(row, "raw", 3, ("raw_low", "raw_high"))
     if what == "icc":
@@ -79,10 +149,20 @@ def _estimate(table: str, rest: list[str]) -> str:
     return interval(row, places=int(what))
 
 
-def write_page() -> None:
-    """Write the page."""
-    PAGE.write_text(page(), "utf-8")
+def written() -> Iterator[tuple[Path, str]]:
+    """Yield every page with its whole text."""
+    for template, path in PAGES.items():
+        yield path, page(template)
+    for template, path in BLOCKS.items():
+        before, _, rest = path.read_text("utf-8").partition(BEGIN)
+        yield path, f"{before}{BEGIN}{page(template)}{END}{rest.partition(END)[2]}"
+
+
+def write_pages() -> None:
+    """Write all of them."""
+    for path, text in written():
+        path.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
-    write_page()
+    write_pages()

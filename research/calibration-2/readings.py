@@ -22,13 +22,14 @@ PRIMARY = {
 KINDS = {"plumb-mlm": "masked", "roberta-mix": "masked", "plumb-clm": "causal"}
 
 
-def reduce(packs: list[Path], work: Path) -> dict[str, Frame]:
+def reduce(packs: list[Path], work: Path, first: int = 0) -> dict[str, Frame]:
     """Unpack answers; return readings, and the preferences of primary metrics by item.
 
-    `visit` is the number of the pack. A model that two visits asked the same is in the readings twice, in the items once.
+    `visit` is the number of the pack, from `first` on. A model that two visits asked the same is in the readings twice, in
+    the items once.
     """
     tables: dict[str, list[Frame]] = {"readings": [], "items": [], "models": [], "doses": []}
-    for number, place in enumerate(packs):
+    for number, place in enumerate(packs, first):
         folder = work / str(number)
         if not (folder / "cells.parquet").is_file():
             unpack(place, folder)
@@ -40,7 +41,11 @@ def reduce(packs: list[Path], work: Path) -> dict[str, Frame]:
             tables["readings"] += [rows.assign(visit=number)] if len(rows) else []
         tables["models"].append(_trainings(pack).assign(visit=number))
         tables["doses"] += [pd.read_csv(path).assign(folder=path.parent.name) for path in folder.glob("*/doses.csv")]
-    whole = {name: pd.concat(some, ignore_index=True) for name, some in tables.items()}
+    return once({name: pd.concat(some, ignore_index=True) for name, some in tables.items()})
+
+
+def once(whole: dict[str, Frame]) -> dict[str, Frame]:
+    """Sort the tables, each row once."""
     whole["readings"] = _once(whole["readings"], [*KEY, "measure", "visit"])
     whole["items"] = _once(whole["items"], [*KEY, "item"])
     whole["doses"] = _once(whole["doses"], ["folder", "text", "domain"])

@@ -10,7 +10,7 @@ import pandas as pd
 from agreement import correlation_interval, intraclass, related, smallest_correlation, within_seed_correlation
 from answers import TAUGHT
 from curves import curve, power_by_items
-from debiasing import difference_of_left, left
+from debiasing import difference_of_left, left, mean_interval
 from effects import slopes
 from panels import ALL, NAMES, WITHOUT_PAIRS, Frame, Panel, panel, primary
 
@@ -53,7 +53,8 @@ def _curve_rows(own: Panel, log_odds: np.ndarray[Any, Any]) -> Iterator[dict[str
                 "base": own.base, "corpus": own.corpus, "domain": own.domain, **{name: metric[name] for name in NAMES},
                 "seeds": values.shape[1], "dose": dose, "change": found.fitted[at], "low": found.low[at],
                 "high": found.high[at], "noise": float(np.sqrt((noise**2).mean())), **found.fit, "smallest": found.smallest,
-                "smallest_low": found.smallest_low, "smallest_high": found.smallest_high,
+                "smallest_low": found.smallest_low, "smallest_high": found.smallest_high, "line": found.line,
+                "line_low": found.line_low, "line_high": found.line_high,
             }  # fmt: skip
 
 
@@ -182,8 +183,7 @@ def costs(readings: Frame) -> Frame:
         pair = some.set_index(key)[["value"]].join(before.rename("before"), how="inner")
         is_ratio = measure == "perplexity"
         change = 100 * (pair["value"] / pair["before"] - 1) if is_ratio else pair["value"] - pair["before"]
-        of_seeds = change.groupby("seed").mean()
-        rows.append(
-            {"method": method, "measure": measure, "models": len(pair), "change": of_seeds.mean(), "sd": of_seeds.std()}
-        )
+        value, low, high = mean_interval(change.groupby("seed").mean().to_numpy(), 0.95)
+        names = {"method": method, "measure": measure, "models": len(pair)}
+        rows.append({**names, "before": pair["before"].median(), "change": value, "low": low, "high": high})
     return pd.DataFrame(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from panels import DOMAINS, WITHOUT_PAIRS, Frame
 
 HERE = Path(__file__).parent
 RESULTS, DATA = HERE / "results", HERE / "data"
-CORPORA = {"frames": "frames", "natural": "natural text"}
+CORPORA = {"frames": "frames", "natural": "natural text", "mixed": "frames and natural text"}
 
 
 def results(name: str) -> Frame:
@@ -30,6 +31,12 @@ def number(value: float, places: int = 3) -> str:
 def interval(row: Any, value: str = "slope", places: int = 3, ends: tuple[str, str] = ("low", "high")) -> str:
     """Estimate and interval."""
     return f"{number(row[value], places)} [{number(row[ends[0]], places)}, {number(row[ends[1]], places)}]"
+
+
+def large(row: Any, value: str) -> str:
+    """Estimate and interval of a number that may have thousands."""
+    text = interval(row, value, 0 if row[value] > 1000 else 1)
+    return re.sub(r"\d{4,}", lambda digits: f"{int(digits[0]):,}", text)
 
 
 def p_value(p: float) -> str:
@@ -66,6 +73,20 @@ def primary(corpus: str, domain: str) -> Iterator[str]:
         yield line(label(row["benchmark"]) + unit, row["base"], *numbers, _verdict(row))
 
 
+def verdicts() -> Iterator[str]:
+    """The primary metrics on models of frames: slope and interval by domain, marked by verdict."""
+    rows = results("primary")
+    own = rows[rows["corpus"] == "frames"].sort_values("base", ascending=False, kind="stable")
+    yield from head("metric", "model", *DOMAINS)
+    for (benchmark, base), some in in_order(own).groupby(["benchmark", "base"], sort=False):
+        unit = " °" if benchmark in WITHOUT_PAIRS else ""
+        yield line(label(benchmark) + unit, base, *by_domain(some, lambda row: _marked(row, interval(row))))
+
+
+def _marked(row: dict[str, Any], text: str) -> str:
+    return f"**{text}**" if row["verdict"] == "detects" else f"{text} ↓" if row["verdict"] == "bounded" else text
+
+
 def _verdict(row: dict[str, Any]) -> str:
     words = {"detects": "**detects**", "bounded": f"below {number(row['high'])}"}
     against = "against the dose; " if row["p"] < 0.05 and row["slope"] < 0 else ""
@@ -76,7 +97,7 @@ def taught() -> Iterator[str]:
     """Manipulation check."""
     rows = results("taught")
     own = rows[rows["benchmark"].isin(["taught-words", "taught-natural"]) & rows["scorer"].isin(["pll", "causal"])]
-    own = own[(own["benchmark"] == "taught-natural") | (own["corpus"] == "frames")]
+    own = own[(own["benchmark"] == "taught-natural") == (own["corpus"] == "natural")]
     yield from head("text", "model", "domain", "share of taught pairs, points", "mean preference, standard deviations")
     for (corpus, base, domain), both in own.groupby(["corpus", "base", "domain"], sort=False):
         share, mean = (both[both["measure"] == name].iloc[0] for name in ("bias_score", "mean_preference"))
@@ -90,29 +111,36 @@ def shares() -> Iterator[str]:
     yield f"| metric | {' | '.join(DOMAINS)} |\n|---|---|---|---|"
     for base in COLOURS:
         for (benchmark, scorer), some in in_order(own[own["base"] == base]).groupby(["benchmark", "scorer"], sort=False):
-            yield line(f"{label(benchmark)}, `{scorer}` ({base})", *by_domain(some, _share))
-
-
-def _share(row: dict[str, Any]) -> str:
-    text = interval(row, places=1)
-    return f"**{text}**" if row["verdict"] == "detects" else f"{text} ↓" if row["verdict"] == "bounded" else text
+            yield line(
+                f"{label(benchmark)}, `{scorer}` ({base})",
+                *by_domain(some, lambda row: _marked(row, interval(row, places=1))),
+            )
 
 
 def curves() -> Iterator[str]:
     """Smallest doses, and how well three shapes fit."""
     rows = results("curves")
     own = rows[(rows["dose"] == 1) & (rows["corpus"] == "frames")]
-    own = own[own["benchmark"].isin(["taught-words", "plumb-pairs", "plumb-slots", "seat", "stereoset"])]
     shapes = "monotone", "straight line", "line in log-odds"
-    yield from head("metric", "model", "domain", "seeds", "smallest dose that shows", *shapes)
+    yield from head("metric", "model", "domain", "seeds", "smallest dose that shows", *shapes, "change per log-odds of 1")
     for row in own.sort_values(["base", "domain"], ascending=[False, True], kind="stable").to_dict("records"):
         if row["monotone"] < 0.5:
             continue
         explained = [f"{100 * row[name]:.0f} %" for name in ("monotone", "linear in the dose", "linear in log-odds")]
-        yield line(label(row["benchmark"]), row["base"], row["domain"], row["seeds"], _dose(row), *explained)
+        yield line(
+            label(row["benchmark"]),
+            row["base"],
+            row["domain"],
+            row["seeds"],
+            smallest_dose(row),
+            *explained,
+            interval(row, "line", 3, ("line_low", "line_high")),
+        )
 
 
-def _dose(row: dict[str, Any]) -> str:
+def smallest_dose(row: dict[str, Any]) -> str:
+    """Word a smallest dose with its interval; "none" where no dose up to 1 shows."""
+
     def shown(value: float) -> str:
         return "none" if value == float("inf") else number(value, 2)
 
@@ -120,10 +148,10 @@ def _dose(row: dict[str, Any]) -> str:
 
 
 def power() -> Iterator[str]:
-    """Power by number of items."""
+    """Share of subsets in which the dose shows, up to half of the items: larger ones are nearly the same."""
     rows = results("power")
-    own = rows[(rows["corpus"] == "frames") & rows["benchmark"].isin(ORDER)]
-    sizes = [size for size in (10, 20, 40, 80, 160, 320, 640) if size in set(own["items"])]
+    own = rows[(rows["corpus"] == "frames") & rows["benchmark"].isin(ORDER) & (2 * rows["items"] <= rows["of"])]
+    sizes = [size for size in (10, 20, 40, 80, 160, 320, 640, 1200) if size in set(own["items"])]
     yield f"| metric | model | domain | {' | '.join(map(str, sizes))} |\n|---|---|---|{'---|' * len(sizes)}"
     for (base, domain, benchmark), some in own.groupby(["base", "domain", "benchmark"], sort=False):
         found = dict(zip(some["items"], some["power"], strict=True))
