@@ -1,4 +1,4 @@
-"""`audit`: ask the battery, decide by domain, and write the page, the data, the model card and the bundle."""
+"""`audit`: run the battery, decide by domain, and write the page, the data, the model card and the bundle."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
     say: Callable[[str], None] | None = None,
     watch: Watch | None = None,
 ) -> Audit:
-    """Audit a model: ask a battery of benchmarks, decide by domain and kind of evidence, and write a decision page.
+    """Audit a model: run a battery of benchmarks, decide by domain and kind of evidence, and write a decision page.
 
     After an interruption the same call continues: finished answers are in the cache.
 
