@@ -53,6 +53,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python scripts/plain_words.py
+	$(BIN)/codespell
 
 # Counters of plain words: forbidden words, docstring openings, empty names, tests that assert a sentence.
 words: $(VENV)/.installed-dev
