@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: run test test-fast test-slow coverage servers fuzz browser lint words types references samples pictures research docs wheel release clean
+.PHONY: run test test-fast test-slow coverage servers fuzz browser lint words types references samples pictures research docs look wheel release clean
 
 run: $(VENV)/.installed
 	$(BIN)/tiltmeter run
@@ -53,6 +53,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python scripts/plain_words.py
+	$(BIN)/codespell
 
 # Counters of plain words: forbidden words, docstring openings, empty names, tests that assert a sentence.
 words: $(VENV)/.installed-dev
@@ -62,7 +63,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 # Pages and tables that are made from the code. The tests fail if a stored one differs.
-REFERENCES := api_reference command_page error_page evidence_page faithful_page measures_page readme_table result_tables
+REFERENCES := api_reference command_page debiasing_page error_page evidence_page faithful_page honesty_page measures_page readme_table result_tables
 references: $(VENV)/.installed-dev
 	for name in $(REFERENCES); do $(BIN)/python scripts/$$name.py || exit 1; done
 
@@ -83,6 +84,11 @@ research: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-docs references
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	! grep -rE --include='*.html' '(src|<link [^>]*href)="(https?:)?//' site
+
+# Every page of the built site on a phone and a desktop, light and dark: axe-core, width, and clicks from the first page.
+look: $(VENV)/.installed-dev browser
+	test -d site || $(MAKE) docs
+	$(BIN)/python scripts/check_site.py
 
 # What a package index and a new user would meet: the wheel of a clean checkout, checked, installed and run.
 wheel: $(VENV)/.installed

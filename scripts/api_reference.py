@@ -16,11 +16,11 @@ from tiltmeter.families.kit.options import flag_of
 PAGE = ROOT / "docs" / "api.md"
 PARTS = {
     "Load": ("load_model", "wrap_model", "load_benchmark", "import_scores"),
-    "Ask": ("run", "run_experiment", "ask", "score", "load_run"),
-    "Judge": ("estimate", "compare", "study", "check", "read_rules", "leaderboard"),
+    "Measure": ("run", "run_experiment", "ask", "score", "load_run"),
+    "Estimate, compare, decide": ("estimate", "compare", "study", "check", "read_rules", "leaderboard"),
     "Show": ("report", "show", "figure", "table", "typeset", "as_html"),
     "Settings": ("Options", "Settings", "ServerOptions", "Engine"),
-    "What comes back": (
+    "Results": (
         "Answers",
         "Run",
         "Finding",
@@ -77,7 +77,7 @@ def reference() -> str:
 
 
 def _family_options(named: tuple[str, Any]) -> str:
-    """A table of what a family can be told."""
+    """A table of the options of a family."""
     name, family = named
     if not fields(family.Options):
         return f"\n### {name}\n\n{family.TITLE}: no options.\n"

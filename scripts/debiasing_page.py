@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
+
+from generated_page import ROOT, write_or_check
 
 from tiltmeter import catalog
 from tiltmeter.debias import reference_of
 
-PAGE = Path(__file__).parents[1] / "docs" / "debiasing-methods.md"
+PAGE = ROOT / "docs" / "debiasing-methods.md"
 BEGIN, END = "<!-- from the options: begin -->\n", "<!-- from the options: end -->\n"
 NAMED = {("self_debias", "template"): "the same, with a line break at the end"}
 """Defaults that a signature does not show."""
@@ -60,9 +60,7 @@ def main() -> None:
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     new = before + BEGIN + HEAD + "".join(rows()) + END + after
-    if "--check" in sys.argv:
-        sys.exit(0 if new == page else f"{PAGE} is not up to date: run python scripts/debiasing_page.py")
-    PAGE.write_text(new, encoding="utf-8")
+    write_or_check(PAGE, new)
 
 
 if __name__ == "__main__":

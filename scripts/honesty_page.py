@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+from generated_page import ROOT, write_or_check
+
 STORED, PAGE = ROOT / "benchmarks" / "results" / "honesty.json", ROOT / "docs" / "honesty.md"
 Row = dict[str, Any]
 HEAD = """# False alarms, coverage and power
@@ -83,13 +83,14 @@ def page(rows: Sequence[Row]) -> str:
     parts = [HEAD, summary(rows)]
     for family in dict.fromkeys(row["family"] for row in rows):
         ours = [row for row in rows if row["family"] == family]
-        parts.append(f"## {family.capitalize()}\n\n" + "\n".join(table(ours)) + "\n")
+        folded = f"<details markdown>\n<summary>{len(ours)} rows</summary>\n\n" + "\n".join(table(ours)) + "\n\n</details>\n"
+        parts.append(f"## {family.capitalize()}\n\n{folded}")
     return "\n".join(parts)
 
 
 def main() -> None:
     rows = json.loads(STORED.read_text(encoding="utf-8"))
-    PAGE.write_text(page(rows), encoding="utf-8")
+    write_or_check(PAGE, page(rows))
 
 
 if __name__ == "__main__":

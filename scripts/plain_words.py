@@ -1,8 +1,8 @@
 """Plain words: count the dialect that STYLE forbids, and fail where it comes back.
 
-`python scripts/plain_words.py` checks the package, its templates and the documentation: it lists forbidden words in
-docstrings, messages and help, docstrings that open with a riddle, names that say nothing, and the tests that assert a
-sentence if there are too many of them; it exits with 1 if there is anything to list. `make lint` runs it.
+`python scripts/plain_words.py` checks the package, its templates and scripts, and the documentation: it lists forbidden
+words in docstrings, messages and help, docstrings that open with a riddle, names that say nothing, and the tests that
+assert a sentence if there are too many of them; it exits with 1 if there is anything to list. `make lint` runs it.
 `python scripts/plain_words.py --count FOLDER…` prints counters, one column for each source tree, so that two versions can be
 compared without importing either.
 """
@@ -22,14 +22,20 @@ from asserted_sentences import asserted_sentences
 WORDS = re.compile(
     r"\b(told|tells?|telling|asked|dealt|deals|dealing|wrongs|wronged|surely|nobody|unsaid|gone on from|goes on from"
     r"|side by side|held? against|what is left of|hand(s|ed)? on|judged again|taken? in|to be had"
-    r"|noticed|noticing|(not|would|they|that|items) notices?)\b",
+    r"|noticed|noticing|(not|would|they|that|items) notices?"
+    r"|asking|(go|goes|going) on (from|where)|known tilts?|asks? (every|each|one|whole) (models?|benchmarks?|questions?))\b",
     re.IGNORECASE,
 )
 """Words of the old dialect. Field words replace them: detect, distinguish, report, query, permute, misclassify, continue."""
+TEXT_OF_SCRIPT = re.compile(r"\"[^\"]*\"|`[^`]*`")
+CODE = re.compile(r"`[^`\n]*`")
+"""Names in the text of a page; what they are called is checked where they are defined."""
+FIELD = re.compile(r"\$\{[^}]*\}")
 OPENINGS = re.compile(r"(What|Whether|Of|The same)\b")
 NAMES = frozenset({"told", "asked", "given", "known", "one", "found"})
 MOST_SENTENCES = 16
 """So many tests may assert a sentence; 308 did when they were first counted. Lower it whenever there are fewer."""
+OTHER_PAGES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "training/README.md", "action.yml")
 ALLOWED = Path(__file__).with_name("plain_words_allowed.txt")
 """One `path: text` a line: places where a forbidden word is right, such as quotations of a paper."""
 
@@ -44,11 +50,16 @@ class Place:
 
 
 def texts_of(path: Path, root: Path) -> Iterator[Place]:
-    """Every string of a module, or every line of a page."""
+    """Every string of a module or a script, or every line of a page without its inline code."""
     source = path.read_text("utf-8")
     short = path.relative_to(root)
+    if path.suffix == ".js":
+        for number, line in enumerate(source.splitlines(), 1):
+            yield from (Place(short, number, FIELD.sub("", text)) for text in TEXT_OF_SCRIPT.findall(line))
+        return
     if path.suffix != ".py":
-        yield from (Place(short, number, line) for number, line in enumerate(source.splitlines(), 1))
+        lines = enumerate(source.splitlines(), 1)
+        yield from (Place(short, number, CODE.sub("", line)) for number, line in lines)
         return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -81,9 +92,9 @@ def forbidden(root: Path) -> list[str]:
 def _speaking(root: Path) -> Iterator[Path]:
     package = root / "src" / "tiltmeter"
     yield from package.rglob("*.py")
-    yield from (path for path in package.rglob("*.j2"))
-    yield from (path for path in (root / "docs").rglob("*.md"))
-    yield root / "README.md"
+    yield from (path for kind in ("*.j2", "*.js") for path in package.rglob(kind))
+    yield from (path for kind in ("*.md", "*.ipynb") for path in (root / "docs").rglob(kind))
+    yield from (path for name in OTHER_PAGES if (path := root / name).is_file())
 
 
 def count_openings(root: Path) -> int:

@@ -1,4 +1,4 @@
-"""A hook of mkdocs: first uses of the project's words lead to the glossary, and links that the site lacks are plain text.
+"""Hooks of mkdocs: first uses of the project's words lead to the glossary, and links that the site lacks are plain text.
 
 Links to files outside the site, for readers of the repository, and to sample pages that were not made have no target there.
 """
@@ -40,6 +40,11 @@ def on_page_markdown(markdown: str, page: Any = None, **_: Any) -> str:
     """The page with links to the glossary, and without links that have no target on the site."""
     plain = SAMPLE.sub(lambda link: link[0] if (DOCS / link[2]).is_file() else link[1], OUTWARD.sub(r"\1", markdown))
     return plain if page is not None and page.file.src_uri == GLOSSARY else link_first_uses(plain)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """The page with plain cells where a table's head has none: a header without text says nothing to a screen reader."""
+    return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", html)
 
 
 def link_first_uses(markdown: str) -> str:

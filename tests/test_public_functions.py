@@ -29,6 +29,14 @@ def test_public_functions_have_named_typed_parameters(name: str) -> None:
         assert parameter.annotation is not parameter.empty, f"{name}: {parameter.name} has no type"
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_public_functions_say_what_they_take_and_show_it(name: str) -> None:
+    text = inspect.getdoc(getattr(tiltmeter, name)) or ""
+    for part in ("Args:", "Returns:", "Raises:", "Example:"):
+        assert f"\n{part}\n" in text, f"{name} has no {part}"
+    assert ">>> " in text.partition("Example:")[2] and "+SKIP" not in text
+
+
 def test_every_family_with_options_has_a_public_object() -> None:
     for name, family in all_families().items():
         if fields(family.Options):

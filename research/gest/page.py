@@ -53,7 +53,7 @@ are for masked models, `causal-0` and `causal-1` for causal ones.
 
 **A logarithm to another base.** The authors' inference code stores log10 ratios, and their notebook takes exp of them. We
 import the numbers as published, so that our rates equal theirs (gpt2, template 0: 1.113549). As ratios of probabilities
-they are g_s to the power of ln 10 (column "as probabilities"). Models that tiltmeter asks itself are scored in natural
+they are g_s to the power of ln 10 (column "as probabilities"). Models that tiltmeter measures itself are scored in natural
 logarithms: compare them with that column.
 """.splitlines()
 

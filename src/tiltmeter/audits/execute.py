@@ -1,4 +1,4 @@
-"""`audit`: ask the battery, decide by domain, and write the page, the data, the model card and the bundle."""
+"""`audit`: run the battery, decide by domain, and write the page, the data, the model card and the bundle."""
 
 from __future__ import annotations
 
@@ -115,9 +115,9 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
     say: Callable[[str], None] | None = None,
     watch: Watch | None = None,
 ) -> Audit:
-    """Audit a model: ask a battery of benchmarks, decide by domain and kind of evidence, and write a decision page.
+    """Audit a model: run a battery of benchmarks, decide by domain and kind of evidence, and write a decision page.
 
-    Interrupted or killed, the same call goes on where it stopped: finished answers are in the cache.
+    After an interruption the same call continues: finished answers are in the cache.
 
     Args:
         model: Hub id, folder, or embedded name.
@@ -135,6 +135,15 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
 
     Raises:
         UsageError: The level is unknown, no benchmark can be run, or model and baseline are the same.
+
+    Example:
+        >>> from tempfile import TemporaryDirectory
+        >>> import tiltmeter
+        >>> options = tiltmeter.Options(limit=8, settings=tiltmeter.Settings(resamples=100), cache=False)  # a short trial
+        >>> with TemporaryDirectory() as folder:
+        ...     audit = tiltmeter.audit("plumb-mlm", output=folder + "/audit", level="quick", options=options)
+        >>> audit.model, audit.biased_domains, audit.exit_code
+        ('plumb-mlm', ['gender'], 0)
     """
     options, folder = options or Options(), Path(output)
     if (folder / MANIFEST).is_file():

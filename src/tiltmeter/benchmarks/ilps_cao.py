@@ -1,4 +1,4 @@
-"""ILPS as Cao et al. (2022) ask it: one template, the groups of their Table 4, and published lists of attributes."""
+"""ILPS in the setting of Cao et al. (2022): one template, the groups of their Table 4, and published lists of attributes."""
 
 from __future__ import annotations
 

@@ -76,9 +76,11 @@ def calibration(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")] = Path(
         "calibration"
     ),
-    doses: Annotated[str, typer.Option(help="From −1, against the stereotype, to 1; 0 is always there.")] = "-1,-0.5,0.5,1",
-    seeds: Annotated[str, typer.Option(help="One model for each dose and seed.")] = "0,1,2",
-    domains: Annotated[str, typer.Option(help="Default: gender,race,religion.")] = "",
+    doses: Annotated[
+        str, typer.Option(help="Strengths from −1, against the stereotype, to 1; 0 is always included.")
+    ] = "-1,-0.5,0.5,1",
+    seeds: Annotated[str, typer.Option(help="Training seeds; one model for each dose and seed.")] = "0,1,2",
+    domains: Annotated[str, typer.Option(help="Domains of the bias. Default: gender,race,religion.")] = "",
     names: Annotated[str, typer.Option(help="Domains with another arm, in which groups have first names only.")] = "",
     benchmark: Annotated[
         list[str] | None, typer.Option("-b", "--benchmark", help="Benchmark for the trained models.")
@@ -87,13 +89,13 @@ def calibration(
     text: Annotated[
         Path | None, typer.Option(help="Natural text (UTF-8; .xz, .gz) whose sentences are resampled, instead of frames.")
     ] = None,
-    sentences: Annotated[int, typer.Option(min=1, help="For each domain.")] = 2000,
+    sentences: Annotated[int, typer.Option(min=1, help="Number of sentences for each domain.")] = 2000,
     debias: Annotated[list[str] | None, typer.Option(help="Then debias the models by this method; repeatable.")] = None,
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Of every training. Default: 250 for each domain, of 128 sentences.")
+        int | None, typer.Option(min=1, help="Training steps of each model. Default: 250 for each domain, of 128 sentences.")
     ] = None,
 ) -> None:
-    """Texts in which groups and attributes meet as often as you say, and an experiment file that trains and reads models."""
+    """Texts with a planted bias of known strength, and an experiment file that trains and measures models on them."""
     from tiltmeter.execution.calibration_file import BENCHMARKS, Calibration, write_calibration
 
     parts = [part.strip() for part in seeds.split(",") if part.strip()]

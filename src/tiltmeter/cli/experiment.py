@@ -25,9 +25,11 @@ Gpus = Annotated[
     float | None, typer.Option(help="GPUs of each worker on a Ray cluster, e.g. 0.5. Default: 1 if there are any.")
 ]
 Retries = Annotated[int, typer.Option(min=0, help="How often a worker that died is started again.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and how long it would take; do nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the plan and the time it would take; compute nothing.")]
 Only = Annotated[list[str] | None, typer.Option("-m", "--model", help="Only this model of the experiment; repeatable.")]
-CellsOnly = Annotated[bool, typer.Option("--cells-only", help="Make cells and no run folder; a later call gathers them.")]
+CellsOnly = Annotated[
+    bool, typer.Option("--cells-only", help="Compute cells without a run folder; a later call collects them.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the cells as JSON.")]
 
 
@@ -45,8 +47,8 @@ def run(
 ) -> None:
     """Run every model of an experiment file on every benchmark; write one run folder. Resumable.
 
-    What is there is not made again. A model or benchmark that fails stops no other; it is tried again by the next call. The
-    exit code is 1 if a cell failed. With `--model` only cells are made, as with `--cells-only`.
+    Finished cells are not computed again. A cell that fails does not stop the others; the next call retries it. The exit
+    code is 1 if a cell failed. With `--model`, no run folder is written, as with `--cells-only`.
     """
     from tiltmeter.execution import Engine
     from tiltmeter.runs.experiment import make_cells, run_experiment

@@ -64,7 +64,7 @@ class Command(TyperCommand):
     def line_of(self, param: Any, ctx: Any) -> tuple[str, str] | None:
         """Flags and help of an option; None for a hidden one."""
         record = param.get_help_record(ctx)
-        return None if record is None else (_plain_types(record[0]), record[1])
+        return None if record is None else (_plain_types(record[0]), _plain_ranges(record[1]))
 
 
 class Group(TyperGroup):
@@ -178,6 +178,15 @@ def plain_reason(text: str) -> str:
             return reason
     reason = text.removeprefix("Value error, ").replace("Input should be", "It must be").rstrip(".")
     return reason.replace("greater than or equal to", "at least").replace("less than or equal to", "at most") + "."
+
+
+def _plain_ranges(about: str) -> str:
+    """Ranges of numbers as people write them.
+
+    >>> _plain_ranges("Workers. [default: 2; x>=1]"), _plain_ranges("Decimals. [0<=x<=10]")
+    ('Workers. [default: 2; at least 1]', 'Decimals. [0 to 10]')
+    """
+    return re.sub(r"\bx>=(\S+)(?=\])", r"at least \1", re.sub(r"(\d+)<=x<=(\d+)(?=\])", r"\1 to \2", about))
 
 
 def _plain_types(flags: str) -> str:

@@ -36,7 +36,7 @@ Measures = Annotated[
     Names, typer.Option("--measure", help="Measure; repeatable. Default: all that apply.", autocompletion=complete_measure)
 ]
 By = Annotated[Names, typer.Option("--by", help="Group by bias_type, direction, target or a column of your file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the estimates as JSON instead of tables.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON instead of tables.")]
 All = Annotated[bool, typer.Option("--all", help="Print all numbers and sentences, not only the most important ones.")]
 Seed = Annotated[int, typer.Option(help="Seed of all resampling.")]
 Resamples = Annotated[int, typer.Option(help="Bootstrap resamples.")]

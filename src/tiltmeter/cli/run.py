@@ -81,7 +81,7 @@ COMMON: dict[str, tuple[Any, Any]] = {
         None,
     ),
     "first_token": (
-        Annotated[str | None, typer.Option(help="Token before every text, where the server puts none there.")],
+        Annotated[str | None, typer.Option(help="Token to put before every text, if the server adds none.")],
         None,
     ),
     "overwrite": (

@@ -26,7 +26,9 @@ def group() -> None:
 def classifier(
     notion: Annotated[
         str,
-        typer.Argument(help="Construct: toxicity, regard, stereotype, your table's subject; or choices (a head)."),
+        typer.Argument(
+            metavar="CONSTRUCT", help="Construct: toxicity, regard, stereotype, your table's subject; or choices (a head)."
+        ),
     ],
     model: Annotated[str, typer.Option("-m", "--model", help="Model to start from: hub id, folder or embedded name.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write; it must not exist.")],
@@ -45,7 +47,7 @@ def classifier(
     ] = None,
     leave_out: Annotated[
         list[str] | None,
-        typer.Option(help="choices: category to leave out of training and to ask about later; repeatable, at least one."),
+        typer.Option(help="choices: category to exclude from training, for evaluation; repeatable, at least one."),
     ] = None,
     data_dir: DataDir = None,
     epochs: Annotated[float, typer.Option(help="Passes over all texts. Default: the paper's.")] = 0.0,

@@ -1,4 +1,4 @@
-"""Asking the index: for each word, a random sample of the sentences it stands in, and where it stands."""
+"""Queries of the index: for each word, a random sample of the sentences that contain it, and its place in them."""
 
 from __future__ import annotations
 

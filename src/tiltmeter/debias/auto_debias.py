@@ -1,4 +1,4 @@
-"""Auto-Debias: searches prompts that drive two groups furthest apart, then trains until the groups agree behind them."""
+"""Auto-Debias: finds prompts after which predictions for two groups differ most, and trains the model to equalise them."""
 
 from __future__ import annotations
 

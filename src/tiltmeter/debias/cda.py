@@ -41,7 +41,7 @@ def cda(
     neutral: Annotated[bool, "Train on lines without any such term, too."] = False,
     watch: Watch | None = None,
 ) -> Path:
-    """Counterfactual data augmentation: lines with a group's word, each with its counterfactual, and training goes on.
+    """Counterfactual data augmentation: continue training on lines with a group's word and their counterfactuals.
 
     Published: 2,000 steps of 512 packed rows of 512 tokens, rate 5e-5 (Meade et al., 2022): --reference-settings.
     """

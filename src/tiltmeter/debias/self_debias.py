@@ -1,4 +1,4 @@
-"""Self-Debias: words that a description of the bias invites are made less likely, while the model decodes."""
+"""Self-Debias: lowers, while decoding, the probability of words that a description of the bias makes likelier."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SentenceDebias: the direction in which sentences of two groups differ is taken out of the model's last hidden state."""
+"""SentenceDebias: removes the direction in which sentences of two groups differ from the last hidden state."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def sentence_debias(
     seed: Annotated[int, "Seed of the draw of sentences."] = 0,
     device: Device = "auto",
 ) -> Path:
-    """Take the first principal component of pair-centred sentence vectors out of every position, before anything reads it.
+    """Remove the first principal component of pair-centred sentence vectors from the last hidden state at every position.
 
     Every sentence that names a group is written for the other group, too. The vectors of both (mean over positions, length
     1) minus their mean hold nothing but the difference. What is learned is one direction; no weight changes.

@@ -69,7 +69,7 @@ class Experiment:
     settings: Settings
 
     def run_options(self, kind: str | None = None, batch_tokens: int | str | None = None) -> Options:
-        """The options of a run that asks one model."""
+        """The options of a run of one model."""
         given = dict(self.options) | ({"kind": kind} if kind else {})
         if batch_tokens is not None:
             given["batch_tokens"] = batch_tokens

@@ -62,7 +62,7 @@ def train_choice_head(
     Args:
         model: Gives the body and the tokenizer; it stays as it is.
         questions: What is learned. Questions longer than the model's window are left out; the manifest counts them.
-        learned: The categories that they are of; asking about them later is refused.
+        learned: Their categories; evaluation on them is refused.
         recipe: Budget, rate and seed; the seed decides the new head, too.
         made: What the manifest says of method and data.
         work: Folder for checkpoints; without it, nothing survives an interruption.

@@ -40,7 +40,7 @@ def decide_sequentially(source: Source, book: RuleBook, *, seed: int = 0, budget
     """Check rules on as few items as decide them.
 
     Args:
-        source: A stored run, or models to ask.
+        source: A stored run, or models to query.
         book: The rules. Each must be about a measure that is a share of items.
         seed: Decides the order of items.
         budget: Most items to read or ask, over all benchmarks.

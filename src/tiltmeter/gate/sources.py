@@ -138,7 +138,7 @@ class AskedModels:
         return items[items["scored"].astype(bool)].reset_index(drop=True)
 
     def answers(self, benchmark: str, scorers: Sequence[str], items: Sequence[str]) -> Answers:
-        """Ask every model these items."""
+        """Query every model on these items."""
         whole, wanted = self.benchmarks[benchmark], set(items)
         block = replace(whole, items=[item for item in whole.asked_items if item.id in wanted])
         found = [

@@ -28,8 +28,7 @@ AreEnds = Callable[[Sequence[Sequence[int]]], Sequence[bool]]
 LEAVING = 0.5
 """Finished rows leave when so many of the batch's rows are finished: rearranging the cache costs about a step."""
 REFUSED = {
-    "xlnet": "XLNet predicts tokens in random orders, and for going on from a text it needs a way of its own, which is not "
-    "here yet",
+    "xlnet": "XLNet predicts tokens in random orders, and continuing a text with it is not supported yet",
 }
 
 

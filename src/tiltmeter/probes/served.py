@@ -25,7 +25,7 @@ NO_FIRST_TOKEN = "the sentences differ in their first token, for which the serve
 
 
 class ServedProbe:
-    """Asks one served model about many items. Memory depends on the block; answers are journaled one by one."""
+    """Queries one served model about many items. Memory depends on the block; answers are journaled one by one."""
 
     def __init__(
         self,

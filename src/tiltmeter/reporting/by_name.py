@@ -52,7 +52,7 @@ def names(kind: str) -> tuple[str, ...]:
 
 
 def described(name: str) -> str:
-    """A caption for a table of a study: what it asks. Tables of estimates say by themselves what they show."""
+    """A caption for a table of a study: its question. Tables of estimates say by themselves what they show."""
     source, _ = parts_of("table", name)
     return "" if source in own("table") else catalog.find("studies", source).summary
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ READABLE = 100
 """Longer lines of prose are hard to read."""
 LEAST_REACH = 10.0
 CERTAIN = ("towards", "away", "sure")
+NUMBER = re.compile(r"[+−]?[\d,]+(?:\.(?P<decimals>\d+))?")
 
 
 def headline_blocks(
@@ -50,10 +52,15 @@ def headline(story: Story, confidence: float = 0.95) -> str:
 
 
 def interval_of(story: Story, confidence: float = 0.95) -> str:
-    """Confidence interval of a story's number; empty where it has none."""
-    if story.gauge is None or not story.number.startswith(number_text(story.gauge.value)):
+    """Confidence interval of a story's number, with as many decimals; empty where it has none."""
+    shown = NUMBER.match(story.number)
+    row = story.head if story.gauge is None else vars(story.gauge)
+    if shown is None or row is None:
         return ""
-    return interval_text(story.gauge.low, story.gauge.high, confidence=confidence)
+    places, signed = len(shown["decimals"] or ""), story.number[0] in "+−"
+    if number_text(row["value"], places, signed=signed) != shown[0]:  # a count, or the rate behind a difference
+        return ""
+    return interval_text(row["low"], row["high"], confidence=confidence, places=places, signed=signed)
 
 
 def reach_of(stories: Sequence[Story]) -> float:

@@ -33,7 +33,7 @@ def ask(
     progress: bool = False,
     watch: Watch | None = None,
 ) -> Answers:
-    """Ask a model a benchmark of any family; `estimate` computes measures from the answers.
+    """Query a model on a benchmark of any family; `estimate` computes measures from the answers.
 
     Answers are kept in the user cache, or in the folder given as `cache`, so that a second call or one after an
     interruption computes only what is missing.

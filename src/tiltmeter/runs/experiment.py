@@ -53,6 +53,19 @@ def run_experiment(
     Raises:
         InputError: The experiment file cannot be read.
         RunError: Stored answers vanished while the run was written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import tiltmeter
+        >>> with TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "experiment.toml"
+        ...     text = ['models = ["plumb-mlm"]', 'benchmarks = ["plumb-pairs"]', "[run]", "limit = 8"]
+        ...     _ = file.write_text("\\n".join(text))
+        ...     run, status = tiltmeter.run_experiment(file)
+        ...     estimates = run.estimates
+        >>> status.counts["done"], sorted(set(estimates["model"]))
+        (1, ['plumb-mlm'])
     """
     engine, started = choose_engine(engine, workers), time.time()
     planned = plan_cells(experiment if isinstance(experiment, Experiment) else read_experiment(experiment))

@@ -81,9 +81,9 @@ def run(  # noqa: PLR0913 (what all families share, by name)
     progress: bool = False,
     watch: Watch | None = None,
 ) -> Run:
-    """Ask every model every benchmark and write the run folder.
+    """Run every model on every benchmark, and write a run folder.
 
-    Interrupted or killed, the same call goes on where it stopped: finished cells and batches are in the cache.
+    After an interruption the same call continues: finished cells and batches are in the cache.
 
     Args:
         models: Hub ids, folders, embedded names, addresses of served models such as `http://host:8000/v1#name`, or models

@@ -1,4 +1,4 @@
-"""Timings of a command: importing, loading, asking, estimating, writing, reporting.
+"""Timings of a command: importing, loading, inference, estimating, writing, reporting.
 
 Of loading, some parts have names of their own: the `benchmarks`, the `weights`, the `tokenizer`, the `device` (waking it and
 moving the weights there), waiting for the `hash` of the files, and the `trial` of the batching methods of the model.

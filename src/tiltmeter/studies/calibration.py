@@ -1,4 +1,4 @@
-"""Calibration: what does each metric read when the tilt of a model is known, because we gave it?"""
+"""Calibration: how does each metric respond to a bias of known strength that was planted in the model?"""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def calibration(evidence: Evidence, *, confidence: Confidence = 0.95) -> Finding
     metrics, taught = zip(*(_apart(readings) for readings in every), strict=True)
     if not all(len(readings.metrics) for readings in metrics):
         raise RunError(
-            "These runs have only the taught sentences themselves: ask a benchmark, too (-b).",
+            "These runs have only the taught sentences themselves: add a benchmark (-b).",
             code="too-few",
             kind="benchmarks",
         )

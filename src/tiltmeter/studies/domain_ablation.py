@@ -1,4 +1,4 @@
-"""Domain ablation: would intrinsic and extrinsic metrics agree better if they were about the same? Over the same models.
+"""Domain ablation: do intrinsic and extrinsic metrics agree better when both measure the same notion of bias?
 
 Section 4 of Cao et al. (2022).
 """

@@ -1,4 +1,4 @@
-"""Domain correlation: do intrinsic and extrinsic metrics see the same models as biased? Over models, in each domain.
+"""Domain correlation: do intrinsic and extrinsic metrics find the same models biased, in each domain?
 
 Tables 1 to 3 and Figure 1 of Cao et al. (2022).
 """

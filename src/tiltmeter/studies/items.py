@@ -1,4 +1,4 @@
-"""Items: which items of a benchmark move with a known tilt, which never do, and which move the wrong way?"""
+"""Items: which items of a benchmark respond to a planted bias, which never do, and which respond the wrong way?"""
 
 from __future__ import annotations
 

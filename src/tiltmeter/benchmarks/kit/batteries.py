@@ -1,4 +1,4 @@
-"""The benchmarks that an audit asks at each level, as far as their data are at hand and the model can answer them."""
+"""The benchmarks of an audit at each level, as far as their data are available and the model can answer them."""
 
 from __future__ import annotations
 

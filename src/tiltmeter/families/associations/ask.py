@@ -1,4 +1,4 @@
-"""Asking for associations: a model's vectors or log-probabilities, before they are tested."""
+"""Inference for association tests: a model's vectors or log-probabilities, before they are tested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimates of association tests as tables: one for each way of asking, every test or group a row."""
+"""The estimates of association tests as tables: one for each method, every test or group a row."""
 
 from __future__ import annotations
 

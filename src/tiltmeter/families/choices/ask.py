@@ -1,4 +1,4 @@
-"""Asking questions with choices: what a model answers, and how likely each answer is in each order of the options."""
+"""Inference on questions with choices: a model's answers, and how likely each one is in each order of the options."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ PIECE = 128
 
 
 def ask(model: Asked, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> Answers:
-    """Ask every question by every protocol that the model can answer."""
+    """Query every question by every protocol that the model can answer."""
     return together(stream(model, benchmark, options, context), benchmark)
 
 
 def stream(model: Asked, benchmark: ChoiceBenchmark, options: ChoicesOptions, context: AskContext) -> AnswerStream:
-    """Ask a few questions at a time."""
+    """Query a few questions at a time."""
     check(benchmark, [ModelInfo(model.name, model.kind, model, context.kinds)], options)
     kind = _AskingServed if isinstance(model, ServedModel) else _Asking
     return kind(model, benchmark, options, context)

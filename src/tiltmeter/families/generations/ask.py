@@ -1,4 +1,4 @@
-"""Asking for generations: texts by the model, and what the judges say of them."""
+"""Inference for generations: texts by the model, and the judges' scores of them."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ function groupTable() {
   const shown = benchmark.size < benchmark.all ? ` ${benchmark.size.toLocaleString("en")} of ${benchmark.all.toLocaleString("en")} prompts are on this page: of each group the most negative ones, and a random sample.` : "";
   $("legend").replaceChildren(
     make("p", {}, `What the model wrote, and what ${judged.scorer} says of it. A single text proves nothing: beside the most negative one of each group stands a random one.${shown}`),
-    make("details", {}, make("summary", {}, "Groups side by side"), make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ...["group", "most negative", "at random"].map((text) => make("th", { scope: "col" }, text)))), make("tbody", {}, ...rows)))));
+    make("details", {}, make("summary", {}, "Comparison of groups"), make("div", { class: "scroll" }, make("table", {}, make("thead", {}, make("tr", {}, ...["group", "most negative", "at random"].map((text) => make("th", { scope: "col" }, text)))), make("tbody", {}, ...rows)))));
 }
 
 const scrambled = (n) => Math.imul(n + 1, 2654435761) >>> 0;

@@ -34,7 +34,7 @@ class GenerationsOptions:
     polarity: float | None = option(
         None, "Leave out prompts to which a judge itself gives a score beyond this, in either direction."
     )
-    chat: bool = option(False, "Ask through the model's chat template.")
+    chat: bool = option(False, "Use the model's chat template.")
     language: str | None = option(None, LANGUAGE)
     instruction: str = option(INSTRUCTION, "Instruction around a prompt in a chat.")
 

@@ -1,4 +1,4 @@
-"""Asking about held-out text: the log-probability and the rank of every token, added up line by line."""
+"""Inference on held-out text: the log-probability and the rank of every token, added up line by line."""
 
 from __future__ import annotations
 

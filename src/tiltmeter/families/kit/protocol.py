@@ -121,13 +121,13 @@ class Family(ABC):
 
     @abstractmethod
     def ask(self, model: Any, benchmark: Any, options: Any, context: AskContext) -> Answers:
-        """Asks one model one benchmark and returns its answers. It estimates nothing."""
+        """Queries one model on one benchmark and returns its answers. It estimates nothing."""
 
     @abstractmethod
     def estimate(
         self, answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings
     ) -> Iterator[Estimate]:
-        """Computes estimates from answers, in memory or from disk; never asks a model.
+        """Computes estimates from answers, in memory or from disk; never queries a model.
 
         The second paragraph of the docstring explains intervals and p; the page shows it.
         """
@@ -205,7 +205,7 @@ class Family(ABC):
         return 1
 
     def stream(self, model: Any, benchmark: Any, options: Any, context: AskContext) -> AnswerStream:
-        """Asks a few items at a time, so that answers to a long benchmark need not fit in memory. Default: all at once."""
+        """Queries a few items at a time, so that long benchmarks need not fit in memory. Default: all at once."""
         return Whole(self.ask(model, benchmark, options, context))
 
     def brief(self, answers: Answers) -> tuple[Answers, list[str] | None]:

@@ -1,4 +1,4 @@
-"""Asking about labelled text: fine-tuned classifiers, or one that is there, give every text a probability of toxic."""
+"""Inference on labelled text: fine-tuned classifiers, or one of yours, give every text a probability of toxic."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Each = Iterator[tuple[int, Classifier | PromptedClassifier, dict[str, Any]]]
 def ask(model: Model, benchmark: LabelledBenchmark, options: Options, context: AskContext) -> Answers:
     """The probability that each text is toxic, by each fine-tuned classifier, and of its counterfactuals.
 
-    A classifier is kept when it is trained; an interrupted training goes on where it was.
+    A trained classifier is kept; an interrupted training continues.
     """
     check(benchmark, [ModelInfo(model.name, model.kind, model)], options)
     counterfactual = swapped(benchmark.asked_items, swaps_of(options.group_terms), options.swaps)

@@ -1,4 +1,4 @@
-"""Asking about pairs: a table of sentence scores for a model, a benchmark and some scorers."""
+"""Inference on pairs: a table of sentence scores for a model, a benchmark and some scorers."""
 
 from __future__ import annotations
 

@@ -148,9 +148,9 @@ function pairLegend() {
   const tokens = benchmark.tokens.find((one) => one.model === chosenModel());
   if (!tokens) return $("legend").replaceChildren(make("p", { "data-code": "no-tokens" }, make("mark", {}, "Marked"), " words differ between the two sentences. Words are not coloured, because this model's run has no table of tokens. Runs by pll, cps, aul or causal keep one, unless made with --no-cache."));
   const { view } = tokens, { scorer } = chosen();
-  const asked = { each: "each word masked in turn", causal: "reading from left to right", causal_nobos: "reading from left to right", everything: "all words masked" }[view] ?? "nothing masked";
+  const view_text = { each: "each word masked in turn", causal: "reading from left to right", causal_nobos: "reading from left to right", everything: "all words masked" }[view] ?? "nothing masked";
   const scale = make("span", { class: "ramp", "aria-hidden": "true" }, ...[-4, -3, -2, -1, 0, 1, 2, 3, 4].map((n) => make("span", { class: `token t${n}` }, "\u2003")));
   $("legend").replaceChildren(make("p", {}, make("span", {}, "favours the other sentence "), scale, make("span", {}, " favours the stereotypical sentence. ")),
-    make("p", {}, "Colour: log P of a word in the stereotypical sentence minus log P of the same word in the other one, ", `${asked}, full colour at ±${STRONGEST}. `, make("mark", { class: "token t0" }, "Underlined"), " words are the ones that change; they are coloured together, by their sums. A word that the other sentence lacks has no colour. ",
-      make("strong", { "data-code": MADE_OF[view]?.[scorer] ? "made-of-colours" : "not-of-colours" }, `${scorer} ${MADE_OF[view]?.[scorer] ?? "asks the model in another way, so it cannot be computed from these colours"}.`)));
+    make("p", {}, "Colour: log P of a word in the stereotypical sentence minus log P of the same word in the other one, ", `${view_text}, full colour at ±${STRONGEST}. `, make("mark", { class: "token t0" }, "Underlined"), " words are the ones that change; they are coloured together, by their sums. A word that the other sentence lacks has no colour. ",
+      make("strong", { "data-code": MADE_OF[view]?.[scorer] ? "made-of-colours" : "not-of-colours" }, `${scorer} ${MADE_OF[view]?.[scorer] ?? "queries the model in another way, so it cannot be computed from these colours"}.`)));
 }

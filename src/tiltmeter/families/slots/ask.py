@@ -1,4 +1,4 @@
-"""Asking about slots: which terms fill a mask, how likely, and at which rank."""
+"""Inference on slots: which terms fill a mask, how likely, and at which rank."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class Slot:
 
 
 class SlotsProbe:
-    """Asks one model which terms fill the slots of many sentences."""
+    """Queries one model for the terms that fill the slots of many sentences."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
 """Served models: a model behind an HTTP server, probed before it is believed.
 
-`load_served` connects and probes; `ServedModel.asking` asks. Nothing here stores a key.
+`load_served` connects and probes; `ServedModel` sends requests. Nothing here stores a key.
 """
 
 from tiltmeter.models.served.address import Address, is_served, parse_address, parse_url

@@ -70,7 +70,7 @@ class Budget:
     def _spent(self, option: str, limit: float) -> ServerError:
         return ServerError(
             f"The budget is spent ({option} {limit:g}): {self.requests:,} requests were sent. Their answers are kept; run "
-            "the same command with a larger budget to go on from there.",
+            "the same command with a larger budget to continue.",
             code="budget-spent",
             option=option,
             limit=limit,

@@ -1,4 +1,4 @@
-"""Asking a served model: texts, choices and prompts in, answers out; each answer is journaled as it comes."""
+"""Requests to a served model: texts, choices and prompts in, answers out; each answer is journaled as it comes."""
 
 from __future__ import annotations
 

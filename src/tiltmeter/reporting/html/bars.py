@@ -48,9 +48,20 @@ class Scale:
         """How many decimals suit the width of the axis; at least one, as in the headlines."""
         return max(1, min(4, 2 - math.floor(math.log10((self.high - self.low) or 1))))
 
-    def text(self, value: float) -> str:
-        """A value as text, with the decimals of this axis."""
-        return number_text(value, self.decimals)
+    def decimals_for(self, low: float, high: float) -> int:
+        """Decimals of this axis, or as many as show two digits of the width of an interval that they would hide.
+
+        >>> Scale(0, 1).decimals_for(0.2, 0.4), Scale(0, 1).decimals_for(0.00012, 0.00098)
+        (2, 5)
+        """
+        width = high - low
+        if not 0 < width < 5 * 10**-self.decimals:
+            return self.decimals
+        return max(self.decimals, min(6, 1 - math.floor(math.log10(width))))
+
+    def text(self, value: float, decimals: int | None = None) -> str:
+        """A value as text, with the decimals of this axis or others."""
+        return number_text(value, self.decimals if decimals is None else decimals)
 
     @property
     def ticks(self) -> list[tuple[float, str]]:

@@ -68,7 +68,7 @@ function rankText(rank) {
 
 function alikeText(row, total) {
   if (!row.rank) return "";
-  if (!row.alike.length) return "nobody";
+  if (!row.alike.length) return "none";
   if (row.alike.length === total - 1) return "all others";
   const names = row.alike.map((n) => data.models[n]);
   return names.length <= 4 ? names.join(", ") : `${names.slice(0, 4).join(", ")} and ${names.length - 4} more`;

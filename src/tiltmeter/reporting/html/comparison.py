@@ -146,7 +146,7 @@ def _row(row: Any, scale: Scale) -> Difference:
         model=str(row["model"]),
         value=scale.text(row["value"]),
         baseline=scale.text(row["baseline_value"]),
-        difference=signed_text(row["difference"], scale.decimals),
+        difference=signed_text(row["difference"], scale.decimals_for(row["low"], row["high"])),
         interval=_interval(row, scale),
         n=f"{row['n']:,}",
         p=p_cell(row["p"], "–"),
@@ -160,4 +160,5 @@ def _row(row: Any, scale: Scale) -> Difference:
 def _interval(row: Any, scale: Scale) -> str:
     if not np.isfinite(row["low"]):
         return "–"
-    return " to ".join(signed_text(row[name], scale.decimals) for name in ("low", "high"))
+    places = scale.decimals_for(row["low"], row["high"])
+    return " to ".join(signed_text(row[name], places) for name in ("low", "high"))

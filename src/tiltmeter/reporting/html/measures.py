@@ -254,13 +254,14 @@ def line(row: Any, scale: Scale, *, leaning: bool) -> Line:
     gap = row["group"] == DIFFERENCE
     colour = "plain" if gap else tone(row, leaning)
     p = row["p"] if not np.isfinite(row["p_holm"]) else row["p_holm"]
-    interval = f"{scale.text(row['low'])} to {scale.text(row['high'])}" if np.isfinite(row["low"]) else "–"
+    places = scale.decimals_for(row["low"], row["high"])
+    interval = f"{scale.text(row['low'], places)} to {scale.text(row['high'], places)}" if np.isfinite(row["low"]) else "–"
     note = row["note"] if isinstance(row["note"], str) else ""
     return Line(
         model=str(row["model"]),
         scorer=str(row["scorer"]),
         group="all" if row["by"] == "all" else str(row["group"]),
-        value=scale.text(row["value"]),
+        value=scale.text(row["value"], places),
         interval=interval,
         **{name: _count(row[column]) for name, column in (("n", "n"), ("missing", "n_missing"), ("ties", "n_ties"))},
         p=p_cell(p, "–"),

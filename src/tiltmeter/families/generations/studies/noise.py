@@ -35,8 +35,8 @@ def noise(
     benchmark: Annotated[str | None, "Benchmark whose texts are used. Default: the first one."] = None,
     texts: Annotated[int, "Number of texts, sampled at random without replacement."] = 500,
     copies: Annotated[int, "Noisy copies of each text in a repeat."] = 10,
-    repeats: int = 10,
-    seed: int = 0,
+    repeats: Annotated[int, "Repeats of each kind and amount of noise."] = 10,
+    seed: Annotated[int, "Seed of all random draws."] = 0,
 ) -> Finding:
     """The share of negative texts before and after 5 to 20 % of the words of each text are swapped or deleted.
 

@@ -22,6 +22,7 @@ from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.units import PROMPTS, Units
 from tiltmeter.studies.kit.finding import Finding
+from tiltmeter.studies.kit.options import Confidence, Resamples, Seed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +33,9 @@ MEASURE = "negative_share"
 PUBLISHED = "Cao et al. report 4.6 % negative sentiment at 0.5 and 15.6 % at 1.0 (GPT-2, five prompts, 100 texts each)."
 
 
-def temperature(evidence: Evidence, *, resamples: int = 1000, confidence: float = 0.95, seed: int = 0) -> Finding:
+def temperature(
+    evidence: Evidence, *, resamples: Resamples = 1000, confidence: Confidence = 0.95, seed: Seed = 0
+) -> Finding:
     """Runs of the same models and prompts at different temperatures.
 
     The share of negative texts at each, and the difference between the lowest and the highest, over the same prompts,

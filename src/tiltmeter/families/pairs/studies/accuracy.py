@@ -44,7 +44,7 @@ def accuracy(
     confidence: Confidence = 0.95,
     seed: Seed = 0,
 ) -> Finding:
-    """Share of predictions of rank 1 per model, benchmark and style of asking, and McNemar's test between styles.
+    """Share of predictions of rank 1 per model, benchmark and view, and McNemar's test between views.
 
     sss counts a pair as right if every sub-token of the stereotypical or of the other fill has rank 1, each in an input
     with as many masks as it has sub-tokens, as the paper's text says; sss_tokens counts each of these sub-tokens, as the
