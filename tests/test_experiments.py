@@ -69,6 +69,7 @@ def write(tmp_path: Path, text: str = FILE, **more: str) -> Path:
         ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs', 'plumb-pairs']\n", "duplicate-name", "plumb-pairs"),
         ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[run]\nlimits = 1\n", "unknown-name", "limits"),
         ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[[debias]]\nmethod = 'prayer'\n", "unknown-name", "prayer"),
+        ("models = ['plumb-mlm']\nbenchmarks = ['plumb-pairs']\n[options]\nscorers = 5e-5\n", "wrong-type", "scorers"),
         ("models = ['plumb-mlm']\n[[ask]]\nbenchmarks = ['plumb-pairs']\nmodels = ['other']\n", "unknown-name", "other"),
     ],
 )

@@ -355,6 +355,14 @@ def test_damaged_json(bert: Path, file: str) -> None:
         load_model(bert)
 
 
+@pytest.mark.parametrize("content", [b"{", b'{"a":\n "', b"\xed\xed", b"[" * 100_000, b"[]"])
+@pytest.mark.parametrize("file", ["generation_config.json", "tokenizer_config.json"])
+def test_settings_that_cannot_be_read_are_refused(bert: Path, file: str, content: bytes) -> None:
+    (bert / file).write_bytes(content)
+    with pytest.raises(TiltmeterError):
+        load_model(bert)
+
+
 def test_an_unknown_model_type(bert: Path) -> None:
     edit_json(bert / "config.json", model_type="bertha")
     with pytest.raises(TiltmeterError, match="bertha"):

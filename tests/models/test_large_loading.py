@@ -123,6 +123,20 @@ def test_a_model_that_does_not_fit_says_what_would(llama: Path, monkeypatch: pyt
     assert load_model(llama, precision="bf16").facts["weights_gb"] == round(size.needed("bf16") / 1e9, 3)
 
 
+@pytest.mark.parametrize(
+    "header",
+    [
+        b"\xff" * 8, b"\x00", (1 << 40).to_bytes(8, "little"), b'{"w": {"shape": "x"}}', b'{"w": {"shape": [1.5, "a"]}}',
+        b'{"w": {"shape": null}}', b"[" * 100_000,
+    ],
+)  # fmt: skip
+def test_the_size_of_damaged_weights_is_unknown(tmp_path: Path, header: bytes) -> None:
+    """The eight bytes before a header state its length, which may be any number."""
+    length = len(header).to_bytes(8, "little") if header.startswith((b"{", b"[")) else b""
+    (tmp_path / "model.safetensors").write_bytes(length + header)
+    assert size_of([tmp_path / "model.safetensors"]) is None
+
+
 def test_a_large_model_is_announced_before_it_is_loaded(llama: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert memory.memory_text(str(llama), {}) is None
     monkeypatch.setattr(memory, "LARGE", 1000)

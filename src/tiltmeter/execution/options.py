@@ -140,7 +140,7 @@ class FamilyOptions:
 
 def _named(option: str, value: Any) -> Any:
     """Scorers by name; those in files of the user's are loaded."""
-    if option != SCORERS:
+    if option != SCORERS or not isinstance(value, str | list | tuple):  # what is no name is refused by its type
         return value
     return tuple(catalog.name_of(SCORERS, str(name)) for name in ([value] if isinstance(value, str) else value))
 

@@ -273,7 +273,10 @@ def _content(path: Path) -> Any:
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
-    settings = json.loads(path.read_text("utf-8"))
+    try:
+        settings = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"Cannot read {path}: {error}.", code="unreadable-file", file=path, reason=str(error)) from None
     if not isinstance(settings, dict):
         raise ModelError(f"{path} is not a JSON object.", code="wrong-format", file=path)
     return settings

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,24 +48,28 @@ def size_of(files: Sequence[Path]) -> Size | None:
     """Size of a model by the headers of its safetensors files; None for other files and damaged ones."""
     if any(path.suffix != ".safetensors" for path in files):
         return None
-    try:
-        shapes = list(_shapes(files))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):  # loading says what is wrong
-        return None
     layers = others = 0
-    for name, shape in shapes:
-        if len(shape) > 1 and not any(part in name.lower() for part in NOT_QUANTIZED):
-            layers += math.prod(shape)
-        else:
-            others += math.prod(shape)
-    return Size(layers, others, sum(path.stat().st_size for path in files))
+    try:
+        for name, shape in _shapes(files):
+            if len(shape) > 1 and not any(part in name.lower() for part in NOT_QUANTIZED):
+                layers += math.prod(shape)
+            else:
+                others += math.prod(shape)
+        return Size(layers, others, sum(path.stat().st_size for path in files))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
+        return None  # loading says what is wrong
 
 
 def _shapes(files: Sequence[Path]) -> Iterator[tuple[str, list[int]]]:
     for path in files:
         with path.open("rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        yield from ((key, value["shape"]) for key, value in header.items() if key != "__metadata__")
+            length = int.from_bytes(file.read(8), "little")
+            if length > path.stat().st_size:
+                raise ValueError(f"a header of {length} bytes in {path}")
+            header = json.loads(file.read(length))
+        for key, value in header.items():
+            if key != "__metadata__":
+                yield key, [operator.index(size) for size in value["shape"]]
 
 
 def free_memory(device: str) -> int | None:
