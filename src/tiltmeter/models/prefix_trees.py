@@ -87,7 +87,7 @@ class Trial(NamedTuple):
 
     Two of them are right beyond doubt, `alone` (padded) and `singly` (each in a pass of its own), so their distance is the
     precision's own noise. `tree` is to be judged. `counted` is a tree whose positions are columns, `unmasked` one
-    without its mask. `singly` is `alone` if nobody asks for the noise: it takes a pass for each text.
+    without its mask. `singly` is `alone` where the noise is not needed: it takes one pass per text.
     """
 
     alone: torch.Tensor
