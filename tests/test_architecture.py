@@ -463,6 +463,16 @@ def test_the_program_starts_without_arrays(words: list[str]) -> None:
     assert python(code).strip() == "True []"
 
 
+def test_the_program_ends_without_looking_for_garbage() -> None:
+    """Python collects garbage several times at its end: over a second once torch and transformers are there."""
+    code = (
+        "import atexit, gc, sys; from contextlib import suppress; from tiltmeter.cli import main\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 1000)); sys.argv[1:] = ['--version']\n"
+        "with suppress(SystemExit): main()"
+    )
+    assert python(code).split()[-1] == "True"
+
+
 def test_what_needs_no_model_imports_no_torch() -> None:
     code = (
         "import sys, tiltmeter.cli.app, tiltmeter.cli.run, tiltmeter.runs.run, tiltmeter.reporting.html, tiltmeter.studies;"

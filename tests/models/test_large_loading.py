@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import tiltmeter
 from conftest import GOLDEN
 from support.raising import raises
 from tiltmeter.errors import ModelError, UsageError
-from tiltmeter.models import identify, load_any, load_model, memory
+from tiltmeter.models import identify, load_any, load_model, memory, placement
 from tiltmeter.models.fingerprint import Fingerprint
 from tiltmeter.models.memory import Size, check_memory, size_of
 
@@ -142,6 +143,39 @@ def test_a_large_model_is_announced_before_it_is_loaded(llama: Path, monkeypatch
     monkeypatch.setattr(memory, "LARGE", 1000)
     assert memory.memory_text(str(llama), {})
     assert memory.memory_text("no/such-model", {}) is None
+
+
+def start_and_wait(device: str) -> None:
+    """Start a device, and wait for its thread."""
+    placement.start_device(device)
+    for thread in threading.enumerate():
+        if thread.name.startswith("start "):
+            thread.join()
+
+
+def test_a_gpu_starts_in_a_thread_while_libraries_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[str] = []
+    monkeypatch.setattr(placement, "_first_kernels", started.append)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    placement.start_device.cache_clear()
+    for device in ("cpu", "mps", "auto", "cuda:1", "cuda:1"):
+        start_and_wait(device)
+    assert started == ["cuda:1"]  # once, and never where there is none
+    placement.start_device.cache_clear()
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    start_and_wait("auto")
+    assert started == ["cuda:1", "cuda"]
+    placement.start_device.cache_clear()
+
+
+def test_a_gpu_that_cannot_start_is_reported_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost: list[Any] = []
+    monkeypatch.setattr(threading, "excepthook", lost.append)
+    thread = threading.Thread(target=placement._first_kernels, args=("cuda:99",))
+    thread.start()
+    thread.join()
+    assert not lost
+    placement._first_kernels("cpu")  # the same work, where it can be done
 
 
 def test_memory_needed_of_eight_billion_parameters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,6 +161,19 @@ def test_a_deep_model_in_bfloat16_is_judged_by_its_own_noise() -> None:
     assert parts.unshared is None
 
 
+def test_the_noise_is_asked_for_only_where_it_can_hide_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows: list[int] = []
+
+    def layers_of(parts: BodyAndHead, ids: Any, options: dict[str, Any], plain: Any = BodyAndHead.layers_of) -> Any:
+        rows.append(len(ids))
+        return plain(parts, ids, options)
+
+    monkeypatch.setattr(BodyAndHead, "layers_of", layers_of)
+    assert BodyAndHead(module_of("llama"), causal=True).unshared is None and rows == [4] * 4
+    rows.clear()
+    assert BodyAndHead(module_of("llama").bfloat16(), causal=True).unshared is None and rows == [4, 1, 1, 1, 1, 4, 4, 4]
+
+
 @pytest.mark.parametrize("layer", [0, 12, 20])
 def test_one_layer_of_many_that_ignores_the_mask_is_detected_in_bfloat16(layer: int) -> None:
     assert BodyAndHead(deep(ignoring=layer), causal=True).unshared == "its states depend on other texts of the row"

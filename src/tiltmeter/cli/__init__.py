@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import sys
@@ -19,6 +21,7 @@ def main() -> None:
     from tiltmeter.errors import TiltmeterError
 
     unhush()
+    atexit.register(gc.freeze)  # else Python looks for garbage in torch and transformers at its end, for a second
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal or a file that cannot hold a character must not end the command
             stream.reconfigure(errors="backslashreplace")

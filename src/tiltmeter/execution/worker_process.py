@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import pickle
 import signal
@@ -26,6 +28,7 @@ def _end_with(driver: int) -> None:
 
 if __name__ == "__main__":
     _end_with(int(sys.argv[2]))
+    atexit.register(gc.freeze)  # see `tiltmeter.cli.main`
     try:
         given, planned = pickle.load(sys.stdin.buffer)  # from the driver
         work(given, sys.argv[1], planned)

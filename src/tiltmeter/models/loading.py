@@ -144,7 +144,7 @@ def load_parts(
         require_gguf(name)
         options["gguf_file"] = source.gguf
     files, digests = source.weights, source.digest_weights()
-    import_libraries()  # seconds, in which weights are hashed; a folder that is not there is told before
+    import_libraries(device)  # seconds, in which weights are hashed; a folder that is not there is told before
     check_card(folder, name, files, digests)
     check_stored(name, source.quantization, quantize)
     config = load_config(name, folder, **options)
@@ -289,7 +289,7 @@ def _check_direction(name: str, module: Any) -> None:
 
     ids = torch.tensor([[5, 6, 7, 8], [5, 6, 7, 9]], device=device_of(module))
     with torch.inference_mode(), evaluating(module):
-        first, second = (module(input_ids=row[None] % module.config.vocab_size).logits[0, :3] for row in ids)
+        first, second = module(input_ids=ids % module.config.vocab_size).logits[:, :3]
     moved = (first - second).abs().max() / first.std()  # not a number for broken weights: those are reported later
     if moved > (1e-3 if first.dtype == torch.float32 else 5e-2):
         message = f"{name} is not a causal language model: its prediction of a token depends on later tokens."

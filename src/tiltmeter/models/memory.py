@@ -14,6 +14,7 @@ from typing import Any
 from tiltmeter.display import number_text
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models.precision import expected_device, resolve_precision
+from tiltmeter.models.pretrained import import_libraries
 
 BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
 QUANTIZED_BYTES = {"8bit": 1.0, "4bit": 0.5 + 4 / 64}
@@ -128,7 +129,10 @@ def memory_text(name: str, loading: Mapping[str, Any]) -> str | None:
         return None
     if source is None or size is None or size.parameters < LARGE:
         return None
-    device = expected_device(str(loading.get("device", "auto")))
+    wanted = str(loading.get("device", "auto"))
+    device = expected_device(wanted)
+    if device != "cpu":
+        import_libraries(wanted)  # which a GPU needs to start, before it says what is free
     precision = resolve_precision(str(loading.get("precision", "auto")), device, source.saved_dtype)
     needed = size.stored if source.quantization else size.needed(precision, loading.get("quantize"))
     free = free_memory(device)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import UsageError
@@ -14,6 +17,26 @@ if TYPE_CHECKING:
 
 STRATEGIES = ("auto", "balanced", "balanced_low_0", "sequential")
 OFFLOADED = "tiltmeter-offloaded"
+
+
+@cache
+def start_device(device: str) -> None:
+    """Start a GPU in a thread, once: its context, its library of products and its first kernels take a second.
+
+    A device that cannot be used is reported where it is needed.
+    """
+    import torch
+
+    if device.startswith("cuda") or (device == "auto" and torch.cuda.is_available()):
+        Thread(target=_first_kernels, args=("cuda" if device == "auto" else device,), name=f"start {device}").start()
+
+
+def _first_kernels(device: str) -> None:
+    import torch
+
+    with suppress(RuntimeError, AssertionError), torch.inference_mode():
+        square = torch.ones((64, 64), device=device, dtype=torch.bfloat16)
+        (square @ square).log_softmax(1, dtype=torch.float32)
 
 
 def check_device_map(device_map: str | None) -> None:

@@ -77,7 +77,7 @@ def reason_against(parts: BodyAndHead) -> str | None:
         return "it takes no positions"
     try:
         with torch.inference_mode():
-            return _difference(parts, tried(parts))
+            return _difference(parts, tried(parts, noise=not _is_exact(parts)))
     except (AttributeError, TypeError, RuntimeError, ValueError, IndexError):
         return "it does not take a mask for each pair of tokens"
 
@@ -87,7 +87,7 @@ class Trial(NamedTuple):
 
     Two of them are right beyond doubt, `alone` (padded) and `singly` (each in a pass of its own), so their distance is the
     precision's own noise. `tree` is to be judged. `counted` is a tree whose positions are columns, `unmasked` one
-    without its mask.
+    without its mask. `singly` is `alone` where the noise is not needed: it takes one pass per text.
     """
 
     alone: torch.Tensor
@@ -95,6 +95,13 @@ class Trial(NamedTuple):
     tree: torch.Tensor
     counted: torch.Tensor
     unmasked: torch.Tensor
+
+
+def _is_exact(parts: BodyAndHead) -> bool:
+    """Return True if states are so exact that no noise hides an error."""
+    import torch
+
+    return parts.dtype == torch.float32 and not getattr(parts.module, "is_quantized", False)
 
 
 def _difference(parts: BodyAndHead, trial: Trial) -> str | None:
@@ -107,7 +114,7 @@ def _difference(parts: BodyAndHead, trial: Trial) -> str | None:
         return "it ignores positions"
     if torch.equal(tree, trial.unmasked[-1]):
         return "it ignores masks"
-    if parts.dtype == torch.float32 and not getattr(parts.module, "is_quantized", False):
+    if _is_exact(parts):
         same = torch.allclose(tree, alone, rtol=EXACT, atol=EXACT * float(alone.abs().max()))
     else:
         same = within_noise(trial)
@@ -134,7 +141,7 @@ def distances(states: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
     return apart
 
 
-def tried(parts: BodyAndHead) -> Trial:
+def tried(parts: BodyAndHead, *, noise: bool = True) -> Trial:
     """Read the trial's texts in each way. All passes but those of single texts have the same shape: it decides rounding."""
     import torch
 
@@ -152,8 +159,10 @@ def tried(parts: BodyAndHead) -> Trial:
         {**given, "position_ids": plain["position_ids"]},
         {**given, "attention_mask": plain["attention_mask"]},
     )
+    alone = parts.layers_of(padded, {"attention_mask": valid.long()})[:, valid]
+    texts = [torch.tensor([text], device=device) % size for text in TEXTS] if noise else []
     return Trial(
-        parts.layers_of(padded, {"attention_mask": valid.long()})[:, valid],
-        torch.cat([parts.layers_of(torch.tensor([text], device=device) % size, {})[:, 0] for text in TEXTS], 1),
+        alone,
+        torch.cat([parts.layers_of(text, {})[:, 0] for text in texts], 1) if noise else alone,
         *(parts.layers_of(row, options)[:, 0, columns] for options in variants),
     )

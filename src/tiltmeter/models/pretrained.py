@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from tiltmeter.errors import ModelError, TiltmeterError
+from tiltmeter.models.placement import start_device
 from tiltmeter.storage.timings import timed
 
 T = TypeVar("T")
@@ -22,12 +23,14 @@ ADAPTER = "adapter_config.json"
 NOT_OURS = "its code is not part of transformers; pass --trust-remote-code if you trust it"
 
 
-def import_libraries() -> None:
-    """Import torch and transformers, which takes seconds; once, and timed as `import`."""
+def import_libraries(device: str = "cpu") -> None:
+    """Import torch and transformers, which takes seconds; once, and timed as `import`. A GPU starts meanwhile."""
     for name, value in KERNEL_CACHES.items():  # read when torch is imported
         os.environ.setdefault(name, value)
     with timed("import"):
         import torch  # noqa: F401
+
+        start_device(device)
         from transformers import AutoConfig, AutoTokenizer  # noqa: F401
 
 
