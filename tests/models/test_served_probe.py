@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from support.small_models import CausalModel
 from support.small_server import PASSING, SILENT, SmallServer
 from tiltmeter.errors import ServerError, UsageError
 from tiltmeter.models import EMBEDDED, ServedModel, ServerOptions, load_model, load_served
-from tiltmeter.models.served import Missing, Scored, crowd, parse_address
+from tiltmeter.models.served import Connection, Missing, Scored, crowd, parse_address, probe_server
 from tiltmeter.models.served.probe import OF_PROMPT
 from tiltmeter.models.served.prober import SENTENCES
 
@@ -31,6 +33,10 @@ FOUND_BY = {
     "positive": "finite",
     "null-logprobs": "echo",
     "other-tokens": "entries",
+    "crosstalk": "together",
+    "rounded": "resolution",
+    "cut-off": "resolution",
+    "constant": "varies",
 }
 
 
@@ -58,16 +64,38 @@ def test_a_faithful_server_is_believed() -> None:
 @pytest.mark.parametrize("fault", SILENT)
 def test_wrong_answers_are_found_before_anything_is_asked(fault: str) -> None:
     with SmallServer(fault=fault) as server:
-        model = load_served(server.address)
-    assert model.probe.capability != "prompt"
-    assert FOUND_BY[fault] in failed(model), failed(model)
-    assert not {"prompt_logprobs"} & model.capabilities
-    assert set(failed(model)) & set(OF_PROMPT) and model.limits
+        probe = probe_server(Connection(parse_address(server.address), ServerOptions()))
+    assert probe.capability != "prompt"
+    found = [check.name for check in probe.checks if not check.passed]
+    assert FOUND_BY[fault] in found, found
+    assert not {"prompt_logprobs"} & probe.abilities
+    assert set(found) & set(OF_PROMPT) and probe.reason
+    json.dumps(probe.describe(), allow_nan=False)
+
+
+@pytest.mark.parametrize("fault", ["constant", "constant-chat"])
+def test_a_stand_in_that_always_answers_the_same_is_refused(fault: str) -> None:
+    with SmallServer(fault=fault) as server, raises("same-answers", ServerError, url=server.url):
+        load_served(server.address)
+
+
+def test_a_server_that_fails_only_when_it_is_busy_is_believed_one_request_at_a_time() -> None:
+    with SmallServer(fault="crosstalk") as server:
+        model = load_served(server.address, ServerOptions(concurrency=1))
+    assert model.probe.capability == "prompt" and failed(model) == []
+
+
+def test_an_answer_that_never_ends_is_cut_off_in_time() -> None:
+    with SmallServer(fault="trickle", times=1, rate=0.6) as server:
+        started = time.monotonic()
+        model = load_served(server.address, ServerOptions(timeout=0.3))
+    assert model.probe.capability == "prompt"
+    assert time.monotonic() - started < 25  # one such answer takes 30 seconds
 
 
 @pytest.mark.parametrize("fault", PASSING)
 def test_failures_that_pass_are_overcome(fault: str) -> None:
-    timeout = 0.3 if fault == "slow" else 20
+    timeout = 0.3 if fault in ("slow", "trickle") else 20
     with SmallServer(fault=fault, times=1, rate=0.6) as server, SmallServer() as good:
         model = load_served(server.address, ServerOptions(timeout=timeout))
         with model.asking(False) as asker, load_served(good.address).asking(False) as faithful:

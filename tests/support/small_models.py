@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -63,7 +64,7 @@ class CountModel:
 
     @lru_cache(maxsize=2048)  # noqa: B019
     def row(self, before: str) -> Mapping[str, float]:
-        """Log-probabilities behind one token."""
+        """Log-probabilities behind one token, no two of them equal: as of a real model."""
         pairs, size = self.pairs.get(before, Counter()), len(self.known)
         n_pairs, n_single = sum(pairs.values()), sum(self.single.values())
         weight = 0.6 if n_pairs else 0.0
@@ -74,6 +75,7 @@ class CountModel:
                     + (0.9 - weight) * self.single[token] / n_single
                     + 0.1 / size
                 )
+                - 1e-6 * zlib.crc32(f"{before}\0{token}".encode()) / 2**32
                 for token in self.known
             }
         )

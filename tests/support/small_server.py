@@ -23,10 +23,11 @@ from support.small_models import BOS, CausalModel, CountModel, Model
 
 SILENT = (
     "one-row-late", "echo-ignored", "order-dependent", "repeated-row", "temperature", "double-bos", "hidden-bos",
-    "truncated", "nan", "wrong-count", "positive", "null-logprobs", "other-tokens",
+    "truncated", "nan", "wrong-count", "positive", "null-logprobs", "other-tokens", "crosstalk", "rounded", "cut-off",
+    "constant",
 )  # fmt: skip
 """Faults of answers that look right."""
-PASSING = ("error-200", "slow", "429", "500", "503", "cut", "half-json", "html", "no-choices")
+PASSING = ("error-200", "slow", "trickle", "429", "500", "503", "cut", "half-json", "html", "no-choices")
 """Faults that a retry overcomes: of every request, the first `times` attempts."""
 REFUSAL = "I'm sorry, but I can't help with that."
 """What a chat answers where a prompt holds `refuses`; a completion is filtered there."""
@@ -34,9 +35,11 @@ MARK = b"times that"
 """What the prompts hold that /stats counts: those of a benchmark, without those of the probe."""
 PROBED = (b"nurse", b"neighbour", b"colour")
 """Words of the probe, which "quotes-key" answers; it refuses all else and quotes the headers."""
+LOWEST = -6.0
+"""The smallest log-probability that "cut-off" gives."""
 STATES = (
     "wrong-key", "unknown-model", "always-html", "chat-only", "no-logprobs", "model-changed", "filter", "rejects-long",
-    "cookies", "quotes-key",
+    "cookies", "quotes-key", "constant-chat",
 )  # fmt: skip
 
 
@@ -66,6 +69,9 @@ class SmallServer:
         self.before: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.fingerprint = "fp-1"
+        self.in_flight = 0
+        self.is_crowded = False
+        self.canned: dict[str, tuple[int, dict[str, Any]]] = {}
         self.port = 0
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -140,10 +146,22 @@ class SmallServer:
         fault = self._passing(path, body) if method == "POST" else ""
         if self.delay:
             await asyncio.sleep(self.delay)
+        if self.fault == "crosstalk":
+            self.in_flight += 1
+            await asyncio.sleep(0.01)
+            self.is_crowded = self.in_flight > 1
+            self.in_flight -= 1
         if (self.key and headers.get("authorization") != f"Bearer {self.key}") or self.fault == "wrong-key":
             status, content = 401, _error("Incorrect API key provided")
         elif fault == "slow":
             await asyncio.sleep(30)
+        elif fault == "trickle":
+            writer.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n")
+            for _ in range(600):
+                writer.write(b" ")
+                await writer.drain()
+                await asyncio.sleep(0.05)
+            return False
         elif fault in ("429", "500", "503"):
             status, content, more = int(fault), _error("try again"), {"Retry-After": "0.01"}
         elif fault == "error-200":
@@ -193,9 +211,10 @@ class SmallServer:
         if self.fault == "quotes-key" and not any(word in body for word in PROBED):
             return 400, {"error": {"message": f"Bad request with {self.headers[-1]}"}}
         pages = {"/v1/completions": self._completion, "/v1/chat/completions": self._chat, "/tokenize": self._tokens}
-        if path not in pages or (path == "/v1/completions" and self.fault == "chat-only"):
+        if path not in pages or (path == "/v1/completions" and self.fault in ("chat-only", "constant-chat")):
             return 404, {"error": {"message": "Not Found"}}
-        return 200, pages[path](asked)
+        answer = 200, pages[path](asked)
+        return self.canned.setdefault(path, answer) if "constant" in self.fault else answer
 
     def _tokens(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         return {"tokens": [self.model.id_of(token) for token in self.model.tokenize(asked["prompt"])]}
@@ -255,6 +274,12 @@ class SmallServer:
             values.append(value)
         if self.fault == "repeated-row":
             values[1:] = [values[1]] * (len(values) - 1)
+        if self.is_crowded and values[1:]:
+            values[-1] = (values[-1] or 0.0) - 1.5
+        if self.fault == "rounded":
+            values[1:] = [round(value or 0.0, 2) for value in values[1:]]
+        if self.fault == "cut-off":
+            values[1:] = [max(value or 0.0, LOWEST) for value in values[1:]]
         if self.fault == "order-dependent" and self.before and self.before != list(read):
             values[-1] = (values[-1] or 0.0) - 1.5
         if self.fault == "nan":
@@ -299,7 +324,7 @@ class SmallServer:
         choice: dict[str, Any] = {"message": {"role": "assistant", "content": "".join(written)}, "finish_reason": "stop"}
         if self.refuses and self.refuses in prompt:
             choice["message"]["content"] = REFUSAL
-        elif asked.get("logprobs") and self.fault != "no-logprobs":
+        elif asked.get("logprobs") and self.fault not in ("no-logprobs", "constant-chat"):
             choice["logprobs"] = {"content": content}
         return self._whole([choice], len(tokens), len(written))
 

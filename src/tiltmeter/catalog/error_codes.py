@@ -39,6 +39,7 @@ CODES = {
     "out-of-range": "A number lies outside the allowed range.",
     "outdated-result": "A stored result belongs to an earlier run, or differs from what its run gives.",
     "output-exists": "The output exists and would be overwritten, or was made with other options.",
+    "same-answers": "A server gives every question the same answer.",
     "server-gone": "A server stopped answering; the answers that came are kept.",
     "tokenizer-mismatch": "A tokenizer belongs to another model.",
     "too-few": "There are too few models, items, groups or points for a computation.",

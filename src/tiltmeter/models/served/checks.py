@@ -17,6 +17,8 @@ MARKS = {"▁": " ", "Ġ": " ", "Ċ": "\n"}
 UNREADABLE = ("�", "bytes:")
 """Signs in tokens that are parts of a character."""
 SEPARATOR = "\0"
+GRID = 1e-3
+"""Nats. Log-probabilities that are all multiples of it are rounded, which makes ties."""
 
 
 @dataclass(frozen=True)
@@ -86,3 +88,23 @@ def basic_checks(scored: Scored, text: str, n_tokens: int | None) -> Iterator[Ch
     values = scored.logprobs[1:]
     odd = sum(not (math.isfinite(value) and value <= 1e-3) for value in values)
     yield Check("finite", bool(values) and not odd, f"{len(values) - odd} of {len(values)} log-probabilities are finite")
+
+
+def resolution_check(texts: Sequence[Scored]) -> Check:
+    """Check that log-probabilities are neither rounded nor cut off at a smallest value.
+
+    A model gives hardly ever two tokens the same value; the smallest one of several texts occurs once.
+
+    >>> resolution_check([Scored(("a", "b", "c"), (math.nan, -1.25, -0.5))]).detail
+    'log-probabilities have at most 3 decimals'
+    >>> resolution_check([Scored(("a", "b", "c"), (math.nan, -9.0001, -9.0001))]).detail
+    'the smallest log-probability, -9.00, occurs 2 times: values are cut off there'
+    """
+    values = [value for scored in texts for value in scored.logprobs[1:] if math.isfinite(value)]
+    if not values or all(abs(value / GRID - round(value / GRID)) < GRID for value in values):
+        return Check("resolution", False, "log-probabilities have at most 3 decimals")
+    lowest, n = min(values), values.count(min(values))
+    if n > 1:
+        detail = f"the smallest log-probability, {lowest:.2f}, occurs {n} times: values are cut off there"
+        return Check("resolution", False, detail)
+    return Check("resolution", True, "log-probabilities are neither rounded nor cut off")

@@ -145,8 +145,9 @@ class Connection:
         import httpx2
 
         try:
-            response = await self._http().send(self._built(request))
-        except httpx2.TimeoutException:
+            async with asyncio.timeout(self.options.timeout):  # of all of it: httpx's own limits each part of an answer
+                response = await self._http().send(self._built(request))
+        except (TimeoutError, httpx2.TimeoutException):
             raise TransientError(f"no answer within {self.options.timeout:g} s", crowded=True) from None
         except httpx2.ConnectError as error:
             if not self._has_answered:

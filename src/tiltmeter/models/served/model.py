@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from tiltmeter.errors import ServerError
 from tiltmeter.models.identity import ModelIdentity
 from tiltmeter.models.served.address import OPENAI_KEY, Address, parse_address
+from tiltmeter.models.served.checks import NOISIEST
 from tiltmeter.models.served.connection import Connection
 from tiltmeter.models.served.dialects import Writing
 from tiltmeter.models.served.journal import FOLDER, Journal
@@ -98,24 +101,34 @@ class ServedModel:
                 self.verify()
 
     def verify(self) -> None:
-        """Ask the first sentence of the probe again.
+        """Ask a sentence of the probe again, or its question where prompts are not shown.
 
         Raises:
             ServerError: the server gives it another log-probability: it has another model now (`model-changed`).
         """
-        if self.probe.dialect is None:
+        probe, prober = self.probe, Prober(self.connection, dialect=self.probe.dialect)
+        if not math.isfinite(probe.reference):
             return
-        prober = Prober(self.connection, dialect=self.probe.dialect)
-        now = total(prober.score(SENTENCES[0]))
-        if not abs(now - self.probe.reference) <= DRIFT + 4 * self.probe.noise:
-            raise self.connection.changed(f"a sentence had {self.probe.reference:.4f} and now has {now:.4f}")
+        shows_prompts = probe.capability == "prompt"
+        now = total(prober.score(SENTENCES[0])) if shows_prompts else prober.first_of(self.writing)
+        if not abs(now - probe.reference) <= DRIFT + 4 * min(probe.noise, NOISIEST):
+            what = "a sentence" if shows_prompts else "the first token of an answer"
+            raise self.connection.changed(f"{what} had {probe.reference:.4f} and now has {now:.4f}")
 
 
 def load_served(name: str | Path, options: ServerOptions | None = None) -> ServedModel:
     """Connect to a served model and probe it.
 
     Raises:
-        ServerError, UsageError: the address is wrong, nothing answers, or the server refuses the key or the model.
+        ServerError, UsageError: the address is wrong, nothing answers, the server refuses the key or the model, or it gives
+            every question the same answer.
     """
     connection = Connection(parse_address(name), options or ServerOptions())
-    return ServedModel(connection, probe_server(connection))
+    probe = probe_server(connection)
+    if any(check.name == "varies" and not check.passed for check in probe.checks):
+        raise ServerError(
+            f"{connection.address.source} gives every question the same answer. Is it a model, or a stand-in?",
+            code="same-answers",
+            url=connection.address.url,
+        )
+    return ServedModel(connection, probe)

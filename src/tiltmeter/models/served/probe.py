@@ -23,7 +23,8 @@ ABILITIES = {
     "text": frozenset({"text", "answers"}),
 }
 OF_PROMPT = (
-    "echo", "entries", "finite", "repeats", "order", "additivity", "shuffled", "generated", "temperature", "first-token",
+    "echo", "entries", "finite", "repeats", "order", "together", "additivity", "shuffled", "resolution", "generated",
+    "temperature", "first-token",
 )  # fmt: skip
 """The checks that a server must pass before its log-probabilities of texts are used."""
 
@@ -42,6 +43,7 @@ class Probe:
     is_prefix_ours: bool = False
     can_choose: bool = False
     reference: float = math.nan
+    """What the first sentence has, or the first token of an answer where prompts are not shown; NaN for text alone."""
     noise: float = 0.0
     versions: tuple[tuple[str, str], ...] = ()
     requests: int = 0
@@ -63,7 +65,7 @@ class Probe:
         return {
             "capability": self.capability, "checks": checks, "server": self.server.name, "version": self.server.version,
             "first_token": self.first_token, "chat": self.chat is not None,
-            "noise": None if self.dialect is None else self.noise, "requests": self.requests,
+            "noise": self.noise if math.isfinite(self.noise) and self.dialect else None, "requests": self.requests,
         }  # fmt: skip
 
 
@@ -86,8 +88,11 @@ def probe_server(connection: Connection) -> Probe:
             code="no-text",
             url=connection.address.url,
         )
+    if (writing := completion or chat) and not prober.passed(OF_PROMPT):
+        reference = prober.check_answers(writing)
     can_choose = bool(completion and completion.top and _check_chosen(prober, completion, server))
-    best = max((writing.top for writing in (completion, chat) if writing), default=0)
+    is_steady = all(check.passed for check in prober.checks if check.name == "together")
+    best = max(one.top for one in (completion, chat) if one) if is_steady else 0
     prober.add(Check("top-k", best > 0, f"the {best} likeliest tokens" if best else "no likeliest tokens"))
     prober.add(Check("chat", chat is not None, "answers chats" if chat else "answers no chats"))
     capability = "prompt" if prober.passed(OF_PROMPT) else "chosen" if can_choose else "top-k" if best else "text"
@@ -153,5 +158,5 @@ def token_ids(connection: Connection, texts: Sequence[str]) -> list[list[int]]:
 
 
 def _order(check: Check) -> int:
-    names = (*OF_PROMPT, "chosen", "top-k", "chat")
+    names = (*OF_PROMPT, "varies", "chosen", "top-k", "chat")
     return names.index(check.name)

@@ -1,4 +1,4 @@
-"""Checks of a server one by one: prompts in both orders, longer and shuffled ones, what it writes, its first token."""
+"""Checks of a server one by one: prompts in both orders, at once, longer and shuffled ones, what it writes, its first token."""
 
 from __future__ import annotations
 
@@ -8,11 +8,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tiltmeter.errors import UsageError
-from tiltmeter.models.served.checks import NOISIEST, TOLERANCE, Check, basic_checks, compare, covers, plain_token
+from tiltmeter.models.served.checks import (
+    NOISIEST,
+    TOLERANCE,
+    Check,
+    basic_checks,
+    compare,
+    covers,
+    plain_token,
+    resolution_check,
+)
 from tiltmeter.models.served.connection import Connection
 from tiltmeter.models.served.description import Server
 from tiltmeter.models.served.dialects import DIALECTS, Dialect, Scored, Writing, Written, first_choice
-from tiltmeter.models.served.messages import Missing
+from tiltmeter.models.served.messages import Missing, Parse, Request
 from tiltmeter.models.served.responses import TransientError
 
 SENTENCES = ("The nurse said she was late for work.", "The nurse said he was late for work.")
@@ -23,6 +32,9 @@ START = (
 )
 END = " somebody cooked for her every day."
 CHAT_QUESTION = "Name a colour. Answer with one word."
+OTHER_QUESTIONS = ("Is water wet, yes or no?", "Count from one to ten: one,")
+LONG_ANSWER = 48
+"""Tokens of answers that are compared where a server gives text alone."""
 FIRST_TOKENS = ("<|endoftext|>", "<s>", "<|begin_of_text|>", "<bos>", "<|startoftext|>", "<|im_start|>", "[BOS]", "</s>")
 """Tokens that models are used to at the beginning of a text, where a server puts none there itself."""
 CHATML = "<|im_start|>"
@@ -75,6 +87,13 @@ class Prober:
         counted = (content.get("usage") or {}).get("prompt_tokens")
         return scored, counted if isinstance(counted, int) else None
 
+    def _at_once(self, requests: Sequence[Request], parse: Parse) -> list[Any]:
+        """Send requests together, as those of a benchmark are sent; Missing where a server gives no answer."""
+        answers: dict[int, Any] = {}
+        parses = dict.fromkeys(range(len(requests)), parse)
+        self.connection.ask_all(iter(enumerate(requests)), parses, answers.__setitem__)
+        return [answers[number] for number in range(len(requests))]
+
     def check_prompt(self, server: Server) -> float:
         """Make all checks of prompt log-probabilities; return the sum of the first sentence."""
         found = self._find_dialect(server)
@@ -87,8 +106,11 @@ class Prober:
         again, *others = (self.score(SENTENCES[at]) for at in (0, 1, 1, 0))
         self._check_repeats(one, again)
         self._check_order(again, others)
-        self._check_additivity()
-        self._check_shuffled(one)
+        start, first, second, whole, mixed = self._scored_at_once((START, *SENTENCES, START + END, SHUFFLED))
+        self._check_together((total(again), total(others[1])), (total(first), total(second)))
+        self._check_additivity(start, whole)
+        self._check_shuffled(one, mixed)
+        self.add(resolution_check((one, whole, mixed)))
         warm = self.score(SENTENCES[0], 0.5)
         self.add(compare("temperature", total(one), total(warm), self.allowed, "sums at temperature 1 and 0.5"))
         self._check_first_token(one)
@@ -125,8 +147,22 @@ class Prober:
         passed = worst <= self.allowed
         self.add(Check("order", passed, f"two prompts in both orders differ by {worst:.2g}"))
 
-    def _check_additivity(self) -> None:
-        start, whole = self.score(START), self.score(START + END)
+    def _scored_at_once(self, texts: Sequence[str]) -> list[Scored]:
+        dialect = self.dialect
+        assert dialect is not None
+        found = self._at_once([dialect.request(self.model, text, 1.0) for text in texts], dialect.read)
+        return [Scored((), ()) if isinstance(one, Missing) else one for one in found]
+
+    def _check_together(self, singly: Sequence[float], together: Sequence[float]) -> None:
+        """Check that an answer does not depend on requests at the same time. The difference is noise of batches."""
+        apart = [abs(one - other) for one, other in zip(singly, together, strict=True)]
+        worst = max(apart) if all(map(math.isfinite, apart)) else math.inf
+        self.noise = max(self.noise, worst)
+        passed = worst <= NOISIEST
+        detail = f"prompts sent alone and at once differ by {worst:.2g}" + ("" if passed else "; try --concurrency 1")
+        self.add(Check("together", passed, detail))
+
+    def _check_additivity(self, start: Scored, whole: Scored) -> None:
         n = len(start.tokens)
         is_prefix = n > 1 and whole.tokens[:n] == start.tokens and covers(whole.tokens[-2:], whole.tokens[-2] + ".")
         if not is_prefix or len(whole.tokens) <= n:
@@ -135,8 +171,7 @@ class Prober:
         left, right = total(whole) - total(start), sum(whole.logprobs[n:])
         self.add(compare("additivity", left, right, self.allowed, "log p(ab) − log p(a) and the sum over b"))
 
-    def _check_shuffled(self, scored: Scored) -> None:
-        mixed = self.score(SHUFFLED)
+    def _check_shuffled(self, scored: Scored, mixed: Scored) -> None:
         passed = bool(total(mixed) < total(scored) - self.allowed)
         self.add(Check("shuffled", passed, f"a sentence {total(scored):.2f}, its words shuffled {total(mixed):.2f}"))
 
@@ -152,6 +187,29 @@ class Prober:
         echoed = self.score(START + written.text)
         last = echoed.logprobs[-1] if echoed.logprobs else math.nan
         self.add(compare("generated", written.first, last, self.allowed, "a token as it is written and as it is echoed"))
+
+    def check_answers(self, writing: Writing) -> float:
+        """Check that answers depend on the question, and not on requests at the same time.
+
+        For servers whose answers do not show the prompt. Return the first token's log-probability; NaN for text alone.
+        """
+        first = self.first_of(writing)
+        options = {"max_tokens": 1 if writing.top else LONG_ANSWER, "temperature": 0.0}
+        questions = (CHAT_QUESTION, *OTHER_QUESTIONS)
+        requests = [writing.request(self.model, question, options) for question in questions]
+        found = [one for one in self._at_once(requests, writing.read) if isinstance(one, Written)]
+        answers = {(one.text.strip(), str(one.top)) for one in found}
+        varies = len(answers) > 1 or ("", "None") in answers
+        detail = "different questions have different answers" if varies else "every question has the same answer"
+        self.add(Check("varies", varies, detail))
+        if writing.top and self.dialect is None and found:
+            self._check_together([first], [found[0].first])
+        return first
+
+    def first_of(self, writing: Writing) -> float:
+        """Return the log-probability of the likeliest first token of an answer; NaN for text alone."""
+        written = self.write(writing, CHAT_QUESTION) if writing.top else None
+        return written.first if isinstance(written, Written) else math.nan
 
     def _check_first_token(self, scored: Scored) -> None:
         tokens, values = scored.tokens, scored.logprobs
