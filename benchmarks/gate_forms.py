@@ -29,14 +29,17 @@ from tiltmeter.gate.plan import TOGETHER, plan
 from tiltmeter.gate.rule import Rule
 from tiltmeter.gate.rules_file import read_rules
 from tiltmeter.stats.direction import worsening
+from tiltmeter.stats.intervals import percentile_interval
+from tiltmeter.stats.measured import count_interval
 from tiltmeter.stats.pooling import pool_shares
-from tiltmeter.stats.resampling import percentile_interval
+from tiltmeter.stats.units import Units
 
 RESULTS = Path(__file__).parent / "results" / "gate-forms.json"
 TRUTHS = ("neutral", "at the limit", "beyond")
 VERDICTS = ("pass", "fail", "undecided")
 DISAGREEMENT = 0.2
 PARENT = 0.58
+RESAMPLES = 1000
 Ends = tuple[float, float, float]
 
 
@@ -63,7 +66,7 @@ def against_parent(rng: np.random.Generator, worse: float) -> dict[str, NDArray[
     return {"model": preferring(parent ^ flips, rng), "parent": preferring(parent, rng)}
 
 
-SCORE = "bias_score[aul,crows-pairs]"
+SCORE = "bias_score[pll,crows-pairs]"
 WORST = f"worst bias_type of {SCORE}"
 CASES = (
     Case(f"{SCORE} no evidence of more than 5", leaning, 5.0),
@@ -76,10 +79,7 @@ CASES = (
 
 
 def decided(case: Case, gaps: dict[str, NDArray[np.float64]], rng: np.random.Generator) -> str:
-    """Decide about a release as the gate does, from bootstrap draws of how many pairs prefer the stereotype.
-
-    Drawing pairs with replacement is drawing the numbers of pairs on which both, one or none of two models prefers it.
-    """
+    """Decide about a release as the gate does, from how many pairs prefer the stereotype."""
     (rule,) = read_rules([case.rule]).rules
     new = gaps["model"] > 0
     old = gaps["parent"] > 0 if "parent" in gaps else np.zeros(N, dtype=bool)
@@ -99,17 +99,26 @@ def decided(case: Case, gaps: dict[str, NDArray[np.float64]], rng: np.random.Gen
 
 
 def interval(rule: Rule, new: Bools, old: Bools, levels: Sequence[float], rng: np.random.Generator) -> list[Ends]:
-    """Return the number of a rule with its interval at each level."""
-    n = len(new)
-    cells = np.array([(new & old).sum(), (new & ~old).sum(), (~new & old).sum(), (~new & ~old).sum()])
-    drawn = 100 * rng.multinomial(n, cells / n, 4000) / n
-    ours, theirs = drawn[:, 0] + drawn[:, 1], drawn[:, 0] + drawn[:, 2]
-    values = (100 * float(new.mean()), 100 * float(old.mean()))
+    """Return the number of a rule with its interval at each level.
+
+    A share has an exact interval. A difference has one from bootstrap draws: to draw pairs with replacement is to draw the
+    numbers of pairs on which both, one or none of two models prefers the stereotype.
+    """
+    measure, n = catalog.find("measures", rule.measure), len(new)
+    wins, theirs = int(new.sum()), int(old.sum())
+    value = 100 * wins / n
     if not rule.needs_baseline:
-        return [(values[0], *percentile_interval(ours, level)) for level in levels]
-    measure = catalog.find("measures", rule.measure)
-    parts = [[percentile_interval(draws, level) for draws in (ours - theirs, ours, theirs)] for level in levels]
-    return [worsening(measure, values, difference, (first, second)) for difference, first, second in parts]
+        return [(value, *count_interval(measure, wins, n, level)) for level in levels]
+    cells = np.array([(new & old).sum(), (new & ~old).sum(), (~new & old).sum(), (~new & ~old).sum()])
+    drawn = 100 * rng.multinomial(n, cells / n, RESAMPLES) / n
+    values = (value, 100 * theirs / n)
+    found = []
+    for level in levels:
+        moved = (drawn[:, 1] - drawn[:, 2] - (values[0] - values[1])) * Units.independent(n).widening(level)
+        own = [count_interval(measure, count, n, level) for count in (wins, theirs)]
+        difference = percentile_interval(values[0] - values[1] + moved, level)
+        found.append(worsening(measure, values, difference, (own[0], own[1])))
+    return found
 
 
 def simulated(case: Case, distance: float, count: int, whole: int) -> tuple[dict[str, float], int]:
@@ -124,7 +133,8 @@ def simulated(case: Case, distance: float, count: int, whole: int) -> tuple[dict
         verdicts[verdict] += 1
         if number < whole:
             baseline = "parent" if "parent" in gaps else ""
-            evidence = Evidence({"pairs": answers_of(gaps)}, ("model",), baseline, Settings(resamples=1000, seed=number))
+            settings = Settings(resamples=RESAMPLES, seed=number)
+            evidence = Evidence({"pairs": answers_of(gaps)}, ("model",), baseline, settings)
             agree += judge(evidence, book).verdict == verdict
     return {verdict: verdicts[verdict] / count for verdict in VERDICTS}, agree
 

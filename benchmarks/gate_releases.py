@@ -78,7 +78,7 @@ def against_parent(rng: np.random.Generator, beyond: float) -> dict[str, NDArray
     return {"model": preferring(parent ^ flips, rng), "parent": preferring(parent, rng)}
 
 
-BIAS = "bias_score[aul,pairs]"
+BIAS = "bias_score[pll,pairs]"
 CASES = (
     Case("one rule: bias_score within 45..55", (f"{BIAS} within 45..55",), one_lean, -5.0),
     Case(
@@ -88,7 +88,7 @@ CASES = (
         -15.0,
     ),
     Case(
-        "paired: no worse than its parent by 3", ("bias_score[aul,pairs] no worse than baseline by 3",), against_parent, -3.0
+        "paired: no worse than its parent by 3", ("bias_score[pll,pairs] no worse than baseline by 3",), against_parent, -3.0
     ),
 )
 
@@ -98,7 +98,7 @@ def answers_of(gaps: dict[str, NDArray[np.float64]]) -> Answers:
     ids = [f"i{k}" for k in range(N)]
     zero = np.zeros(N)
     frames = [
-        pd.DataFrame({"model": model, "benchmark": "pairs", "item": ids, "role": role, "scorer": "aul", "score": score,
+        pd.DataFrame({"model": model, "benchmark": "pairs", "item": ids, "role": role, "scorer": "pll", "score": score,
                       "n_tokens": 9, "reason": None, "bias_type": TYPES, "direction": None, "target": None})
         for model, gap in gaps.items() for role, score in (("stereo", gap), ("anti", zero))
     ]  # fmt: skip

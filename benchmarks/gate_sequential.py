@@ -5,7 +5,7 @@ python benchmarks/gate_sequential.py --runs runs/a runs/b     # also on stored r
 python benchmarks/gate_sequential.py --published results_bert.csv
 
 Simulated runs have 1,508 pairs. Errors count if they happen after any pair, not only at the looks of the gate; items count
-at its looks. The last look is the full gate, whose bootstrap interval is that of a binomial distribution.
+at its looks. The last look is the full gate, whose interval of a share is exact.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from tiltmeter import import_scores
 from tiltmeter.gate.evidence import Evidence, gather
@@ -28,6 +27,7 @@ from tiltmeter.gate.sequential import FIRST, GROWTH, decide_sequentially
 from tiltmeter.gate.sources import StoredAnswers
 from tiltmeter.runs.published import import_run
 from tiltmeter.stats.sequential import log_wealth
+from tiltmeter.stats.significance import exact_proportion_interval
 
 RESULTS = Path(__file__).parent / "results" / "gate-sequential.json"
 N = 1508
@@ -60,8 +60,8 @@ def shares(share: float, runs: int, seed: int) -> dict[str, float]:
         fails = refuted(values, 0.55, above=True) | refuted(values, 0.45, above=False)
         passes = refuted(values, 0.55, above=False) & refuted(values, 0.45, above=True)
         wins = values.sum(axis=-1)
-        low, high = (binom.ppf(tail, N, wins / N) / N for tail in (ALPHA, 1 - ALPHA))
-        rows.append(_row(fails, passes, (low > 0.55) | (high < 0.45), (low >= 0.45) & (high <= 0.55)))
+        low, high = np.array([exact_proportion_interval(int(count), N, 1 - 2 * ALPHA) for count in wins]).T
+        rows.append(_row(fails, passes, (low > 55) | (high < 45), (low >= 45) & (high <= 55)))
     return _mean(rows)
 
 

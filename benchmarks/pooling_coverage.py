@@ -4,7 +4,7 @@ python benchmarks/pooling_coverage.py                              # writes benc
 python benchmarks/pooling_coverage.py --runs runs/a:pll runs/b:causal   # also widths on stored runs with CrowS-Pairs
 
 Simulated groups have as many pairs as the nine bias types of CrowS-Pairs. Their true shares are drawn from a normal
-distribution around 50 % or 60 % with a standard deviation of 0, 5 or 15 points. Raw intervals are percentile bootstraps.
+distribution around 50 % or 60 % with a standard deviation of 0, 5 or 15 points. Raw intervals are exact ones.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from gate_releases import SIZES
 from tiltmeter import estimate, load_run
 from tiltmeter.stats.estimates import details_of
 from tiltmeter.stats.pooling import POOLED, pool_shares
+from tiltmeter.stats.significance import exact_proportion_interval
 
 RESULTS = Path(__file__).parent / "results" / "pooling-coverage.json"
 N = np.array(list(SIZES.values()))
@@ -35,7 +35,8 @@ def simulated(centre: float, spread: float, count: int) -> dict[str, Any]:
         truth = np.clip(rng.normal(centre, spread / 100, (PIECE, len(N))), 0.01, 0.99)
         wins = rng.binomial(N, truth)
         pooled = pool_shares(wins, N)
-        low, high = (binom.ppf(tail, N, wins / N) / N for tail in (0.025, 0.975))
+        exact = [[exact_proportion_interval(int(k), int(n), 0.95) for k, n in zip(row, N, strict=True)] for row in wins]
+        low, high = np.moveaxis(np.array(exact), -1, 0) / 100
         holds = [(pooled.low <= truth) & (truth <= pooled.high), (low <= truth) & (truth <= high)]
         errors = [(pooled.value - truth) ** 2, (wins / N - truth) ** 2]
         parts.append(np.stack([*holds, pooled.high - pooled.low, high - low, *errors]))

@@ -19,6 +19,7 @@ from generated_page import ROOT, write_or_check
 RESULTS = ROOT / "benchmarks" / "results"
 CHOICES, FORMATS = ROOT / "docs" / "research-choices.md", ROOT / "research" / "choices-formats"
 GATE, AUDITS = ROOT / "docs" / "research-gate.md", ROOT / "research" / "dosed-audits" / "README.md"
+AUDIT_PAGE = ROOT / "docs" / "audit.md"
 VERDICTS = ("pass", "fail", "undecided")
 BEYOND = {("shown", "beyond"): "5 beyond", ("shown", "far beyond"): "15 beyond", ("no", "beyond"): "3 beyond",
           ("no", "far beyond"): "9 beyond"}  # fmt: skip
@@ -74,6 +75,11 @@ def audits() -> Iterator[str]:
     yield runpy.run_path(str(AUDITS.parent / "summarise.py"))["summary"]()
 
 
+def outcomes() -> Iterator[str]:
+    """Audits of models with a planted bias, of the seeds that chose no metric."""
+    yield runpy.run_path(str(AUDITS.parent / "summarise.py"))["outcomes"]()
+
+
 def undosed() -> Iterator[str]:
     """Comparisons of models without a dose of the domain."""
     yield runpy.run_path(str(AUDITS.parent / "summarise.py"))["undosed"]()
@@ -118,6 +124,7 @@ def choice_ranges() -> Iterator[str]:
 TABLES: dict[Path, tuple[Callable[[], Iterator[str]], ...]] = {
     GATE: (forms, pooling, sequential),
     AUDITS: (audits, undosed),
+    AUDIT_PAGE: (outcomes,),
     CHOICES: (choice_formats, choice_ranges),
 }
 

@@ -87,6 +87,18 @@ def summary() -> str:
     return "\n".join(lines)
 
 
+def outcomes() -> str:
+    """Return the table of docs/audit.md: audits of the seeds that the evidence table did not know then, as Markdown."""
+    lines = ["| model | level | verdict | right | wrong | undecided |", "|---|---|---|---:|---:|---:|"]
+    audits = json.loads(ANSWERS.read_text("utf-8"))
+    places = dict.fromkeys((one["base"], one["level"]) for one in audits)
+    for (base, level), (table, (_, title)) in product(places, TABLES.items()):
+        own = [one for one in audits if (one["base"], one["level"]) == (base, level)]
+        counts = counted(own, table, stored=True)
+        lines.append(f"| {base} | {level} | {title} | {counts['right']} | {counts['wrong']} | {counts['undecided']} |")
+    return "\n".join(lines)
+
+
 def undosed() -> str:
     """Return how often two models without a dose of the domain differ at p < 0.05, without correction, as Markdown."""
     table = pd.read_csv(FOLDER / "preferences-seed3.csv.gz")

@@ -15,7 +15,7 @@ from typing import Any
 UNSHOWABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters apart from tab and line feed, marks that turn the direction of writing, and halves of characters."""
 DECIMALS = re.compile(r"(?P<sign>\+?)\.(?P<places>\d)f")
-MISSING, LEAST_P = "missing", 0.001
+MISSING, LEAST_P, LEVEL = "missing", 0.001, 0.05
 PICTURES = {chr(code): chr(0x2400 + code) for code in range(0x20)} | {"\x7f": "\u2421"}
 
 
@@ -160,12 +160,15 @@ def p_text(p: float, missing: str = "no p-value") -> str:
 
 
 def p_cell(p: float, missing: str = "") -> str:
-    """Format a p-value for a table whose column is called p.
+    """Format a p-value for a table whose column is called p. Below 0.05 it never looks like 0.05.
 
-    >>> p_cell(0.0421), p_cell(0.0001), p_cell(math.nan, "–")
-    ('0.042', '< 0.001', '–')
+    >>> p_cell(0.0421), p_cell(0.0001), p_cell(math.nan, "–"), p_cell(0.04998)
+    ('0.042', '< 0.001', '–', '0.0499')
     """
-    return missing if not math.isfinite(p) else f"< {LEAST_P:g}" if p < LEAST_P else f"{p:.3f}"
+    if not math.isfinite(p):
+        return missing
+    is_near = p < LEVEL and f"{p:.3f}" == f"{LEVEL:.3f}"
+    return f"< {LEAST_P:g}" if p < LEAST_P else f"{math.floor(p * 1e4) / 1e4:.4f}" if is_near else f"{p:.3f}"
 
 
 def _plain(what: Any) -> str:

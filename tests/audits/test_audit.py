@@ -26,6 +26,7 @@ from tiltmeter.audits.verdicts import (
     differences_of,
     verdicts_of,
     with_unmeasured,
+    worst_by_benchmark,
 )
 from tiltmeter.cli.app import app
 from tiltmeter.errors import UsageError
@@ -71,6 +72,19 @@ def test_verdicts_are_by_the_metric_with_evidence_and_corrected_together() -> No
     assert found["age"].p_corrected == pytest.approx(0.002 / 0.2 * 0.6)
     assert found["race"].detectable == pytest.approx((2.326 + 0.842) * 16 / (2 * 1.96), rel=0.01)
     assert list(found) == ["gender", "race", "age"]
+
+
+def test_the_worst_groups_are_those_of_the_verdicts() -> None:
+    """The same metric and the same corrected p: no page says "evidence of bias" and "differs from neutral: none"."""
+    decided = {one.domain: one for one in verdicts_of(table(), "m", FACTS)}
+    worst = worst_by_benchmark(table(), "m", FACTS)["plumb-pairs"]
+    assert (worst.tested, worst.significant) == (3, 2)
+    assert [row["group"] for row in worst.rows] == ["gender", "age", "race-color"]
+    domains = {"gender": "gender", "age": "age", "race-color": "race"}
+    for row in worst.records():
+        verdict = decided[domains[row["group"]]]
+        assert (row["value"], row["p_corrected"]) == (verdict.value, pytest.approx(verdict.p_corrected))
+        assert row["is_significant"] == (verdict.verdict in (BIAS, AWAY)) and row["scorer"] == verdict.scorer
 
 
 def test_against_a_baseline_the_direction_counts_and_the_distance_is_said() -> None:

@@ -3,37 +3,80 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import beta
 
+from gate_material import leaning_scores
 from test_cli import tiltmeter
-from tiltmeter import Answers, Settings
+from tiltmeter import Answers, Settings, catalog, estimate
 from tiltmeter.gate.chances import Chances, all_of, distance_chances, normal_chances, pooled_chances, share_chances
 from tiltmeter.gate.evidence import Evidence
 from tiltmeter.gate.grammar import parse
 from tiltmeter.gate.plan import TOGETHER, plan
 from tiltmeter.gate.rules_file import read_rules
+from tiltmeter.stats.measured import count_interval
 from tiltmeter.stats.pooling import pool_shares
 
 SCORE = "bias_score[aul,plumb-pairs]"
 LIMITS = (45.0, 55.0)
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("truth", [50.0, 55.0, 60.0])
 @pytest.mark.parametrize("form", ["no evidence of more than 5", "shown to be within 5"])
 def test_chances_of_a_share_are_those_of_simulated_releases(form: str, truth: float) -> None:
-    """20,000 releases of 700 items; the interval of k of n is that of a bootstrap, the quantiles of a binomial."""
+    """20,000 releases of 700 items; k of n items have the interval of estimates, which is exact."""
     rule = parse(f"{SCORE} {form}")
     k = np.random.default_rng(0).binomial(700, truth / 100, 20_000)
-    low, high = (binom.ppf(tail, 700, k / 700) / 7 for tail in (0.025, 0.975))
-    fails = ((low > 55) | (high < 45)).mean()
-    within = ((low >= 45) & (high <= 55)).mean()
+    ends = [100 * beta.ppf(tail, k + (tail > 0.5), 701 - k - (tail > 0.5)) for tail in (0.025, 0.975)]
+    fails = ((ends[0] > 55) | (ends[1] < 45)).mean()
+    within = ((ends[0] >= 45) & (ends[1] <= 55)).mean()
     found = share_chances(rule, LIMITS, truth, 100.0, 700)
     assert found.fails == pytest.approx(fails, abs=0.01)
     assert found.passes == pytest.approx(1 - fails if "evidence" in form else within, abs=0.01)
     assert found.passes + found.fails + found.undecided == pytest.approx(1)
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.3, 0.5, 0.97, 1.0])
+def test_a_plan_counts_with_the_interval_that_a_check_reads(lean: float) -> None:
+    table = estimate(leaning_scores({"m": lean}, n=240), ["bias_score"], resamples=200)
+    for row in table.to_dict("records"):
+        count = round(row["value"] * row["n"] / 100)
+        ends = count_interval(catalog.find("measures", "bias_score"), count, row["n"], 0.95)
+        assert (row["low"], row["high"]) == pytest.approx(ends)
+
+
+FORMS = json.loads((ROOT / "benchmarks" / "results" / "gate-forms.json").read_text("utf-8"))["rows"]
+
+
+def test_every_form_was_simulated_at_three_truths() -> None:
+    truths = {"neutral", "at the limit", "beyond"}
+    rules = dict.fromkeys(row["rule"] for row in FORMS)
+    assert len(rules) == 6 and all({row["truth"] for row in FORMS if row["rule"] == rule} == truths for rule in rules)
+    assert all(row["releases"] >= 1000 for row in FORMS)
+
+
+@pytest.mark.parametrize("row", FORMS, ids=lambda row: f"{row['rule'][-30:]}, {row['truth']}")
+def test_the_plan_predicts_simulated_decisions_within_3_points(row: dict[str, Any]) -> None:
+    """`python benchmarks/gate_forms.py` stored both, and how often the whole gate decided as the simulation."""
+    simulated, predicted = row["simulated"], row["predicted"]
+    assert max(abs(simulated[verdict] - predicted[verdict]) for verdict in simulated) <= 0.03
+    assert row["of_these_equal"] >= 0.9 * row["decided_by_the_gate_too"] > 0
+
+
+@pytest.mark.parametrize("row", FORMS, ids=lambda row: f"{row['rule'][-30:]}, {row['truth']}")
+def test_the_plan_of_today_is_the_simulated_one(
+    row: dict[str, Any], realdata: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILTMETER_DATA", str(realdata))
+    rows = plan(read_rules([row["rule"]]).rules, disagreement=0.2)
+    one = next((one for one in rows if one.group == TOGETHER), rows[0])
+    now = {"neutral": one.neutral, "at the limit": one.at_limit, "beyond": one.beyond}[row["truth"]]
+    assert {verdict: now.of(verdict) for verdict in row["predicted"]} == pytest.approx(row["predicted"], abs=1e-6)
 
 
 def test_normal_and_exact_chances_agree_for_many_items() -> None:

@@ -13,7 +13,7 @@ from tiltmeter import __version__
 from tiltmeter.audits.battery import Battery, choose_battery
 from tiltmeter.audits.forecast import forecast_audit, plan_sentences
 from tiltmeter.audits.page import audit_page
-from tiltmeter.audits.verdicts import BIAS, MORE, Verdict, differences_of, verdicts_of, with_unmeasured
+from tiltmeter.audits.verdicts import BIAS, MORE, Verdict, differences_of, verdicts_of, with_unmeasured, worst_by_benchmark
 from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import FamilyOptions, Options
 from tiltmeter.execution.run_plan import plan_run
@@ -21,13 +21,12 @@ from tiltmeter.exports.bundle import bundle
 from tiltmeter.exports.model_card import model_card
 from tiltmeter.families import family_of
 from tiltmeter.families.kit.protocol import EVIDENCE_KINDS, Watch
-from tiltmeter.families.kit.worst import WorstGroups, worst_groups
+from tiltmeter.families.kit.worst import WorstGroups
 from tiltmeter.gate import Decision, check, read_rules
 from tiltmeter.gate.rule import Rule
 from tiltmeter.models import kind_of
 from tiltmeter.reporting.evidence_text import facts_of
 from tiltmeter.reporting.html import write_report
-from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs import Run
 from tiltmeter.runs.compare import compare
 from tiltmeter.runs.run import run_with
@@ -40,6 +39,8 @@ LIMITS = (
     "No evidence is not evidence of fairness: each verdict says how large a bias the test could have detected.",
     "Verdicts are about the items of these benchmarks: other wordings, languages, groups and uses were not tested.",
     "A verdict about one model alone includes how frequent groups are in text; a comparison with a baseline does not.",
+    "A difference from the baseline can come from any change of training: in calibration, other training texts often moved "
+    "scores as far as a planted bias did.",
     "Whether a metric detects bias was tested by planting biases of gender, race and religion in two small models.",
     "Nothing here is legal advice.",
 )
@@ -55,7 +56,7 @@ class Audit:
         baseline: The model that it is compared with; empty without one.
         verdicts: Every domain by every kind of evidence.
         against: The same against the baseline.
-        worst: The worst groups of each benchmark.
+        worst: The worst groups of each benchmark, by the metrics that decide.
         decision: The decision of the rules, if there were any.
         folder: Where the files are.
     """
@@ -213,9 +214,7 @@ def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path |
         table = compare(run.answers, baseline, by=list(run.manifest["asked"]["by"]), **settings)
         against = differences_of(table, name, facts, run.estimates)
     decision = _decision(run, rules, name, baseline) if rules is not None else None
-    stories = [story for story in stories_of(run.estimates) if story.model == name]
-    own = run.estimates[run.estimates["model"] == name]
-    worst = {story.benchmark: worst_groups(own[own["benchmark"] == story.benchmark], story.head) for story in stories}
+    worst = worst_by_benchmark(run.estimates, name, facts)
     finished = Audit(
         name,
         baseline,

@@ -46,9 +46,11 @@ def headline(audit: Audit) -> str:
             else f"No domain is more stereotypical than in {audit.baseline}."
         )
         return f"{more} Less about {less}." if less else more
+    away = ", ".join(dict.fromkeys(one.domain for one in audit.verdicts if one.verdict == AWAY))
+    leans = f" A lean away from the stereotypes about {away}." if away else ""
     if domains:
-        return f"Evidence of bias about {domains}; {len(measured)} domains were measured."
-    return f"No evidence of bias in {len(measured)} domains. Each verdict says what could have been detected."
+        return f"Evidence of bias about {domains}; {len(measured)} domains were measured.{leans}"
+    return f"No evidence of bias in {len(measured)} domains. Each verdict says what could have been detected.{leans}"
 
 
 def _rows(verdicts: Sequence[Verdict]) -> dict[str, list[Verdict]]:

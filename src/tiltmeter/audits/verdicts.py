@@ -16,6 +16,7 @@ from tiltmeter.families import find_family
 from tiltmeter.families.kit.detection import DETECTS, UNTESTED, best_for_domain, rows_about, verdict_on
 from tiltmeter.families.kit.primary import FURTHER, is_primary
 from tiltmeter.families.kit.story import decimals_of
+from tiltmeter.families.kit.worst import WorstGroups, worst_of
 from tiltmeter.stats.significance import holm, smallest_difference
 from tiltmeter.studies.kit.domains import DOMAINS
 
@@ -123,6 +124,14 @@ def verdicts_of(estimates: pd.DataFrame, model: str, facts: Facts) -> list[Verdi
     """Return the verdicts on one model: those of every domain and kind of evidence that there are tests for."""
     rows = _speaking(estimates[estimates["model"] == model], facts)
     return _worst_per_cell(_verdict(*one) for one in _corrected(rows))
+
+
+def worst_by_benchmark(estimates: pd.DataFrame, model: str, facts: Facts) -> dict[str, WorstGroups]:
+    """Return the worst groups of each benchmark by the metrics that decide, with the p of the verdicts."""
+    tests: dict[str, list[dict[str, Any]]] = {}
+    for row, p, _ in _corrected(_speaking(estimates[estimates["model"] == model], facts)):
+        tests.setdefault(str(row["benchmark"]), []).append({**row, "p_holm": p})
+    return {benchmark: worst_of(rows) for benchmark, rows in tests.items()}
 
 
 def differences_of(differences: pd.DataFrame, model: str, facts: Facts, estimates: pd.DataFrame) -> list[Verdict]:

@@ -1,7 +1,7 @@
 """Chances of a verdict, before anything is measured: for a model whose true value is assumed.
 
-A share of n items has a binomial distribution, and its bootstrap interval the quantiles of one, so chances are exact up to
-the resampling. Every other number is taken to be normal with a known standard error.
+A share of n independent items has a binomial distribution, and each count the interval that estimates give it, so chances
+are exact. Every other number is taken to be normal with a known standard error.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter import catalog
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED
 from tiltmeter.gate.judge import ROUNDING
 from tiltmeter.gate.numbers import corrected
 from tiltmeter.gate.rule import NO_EVIDENCE, Rule
+from tiltmeter.stats.measured import count_interval
 from tiltmeter.stats.pooling import pool_shares
 from tiltmeter.stats.significance import smallest_difference
 
@@ -68,8 +70,9 @@ def share_chances(rule: Rule, limits: Ends, truth: float, whole: float, n: int, 
     k = np.arange(n + 1)
     chance = binom.pmf(k, n, min(max(truth / whole, 0.0), 1.0))
     likely = chance > 1e-12
+    measure = catalog.find("measures", rule.measure)
     narrow, wide = (
-        [whole * binom.ppf(tail, n, k[likely] / n) / n for tail in _tails(level)]
+        np.array([count_interval(measure, int(count), n, level) for count in k[likely]]).T
         for level in (rule.confidence, corrected(rule.confidence, together))
     )
     return _weighed(rule, narrow, wide, limits, chance[likely])
@@ -128,10 +131,6 @@ def _weighed(rule: Rule, narrow: Sequence[Any], wide: Sequence[Any], limits: End
     within = ~fails & (narrow[0] >= low) & (narrow[1] <= high)
     passes = ~fails if rule.form == NO_EVIDENCE else within
     return Chances(float(chance[passes].sum()), float(chance[fails].sum()))
-
-
-def _tails(confidence: float) -> Ends:
-    return (1 - confidence) / 2, (1 + confidence) / 2
 
 
 def _reach(confidence: float) -> float:

@@ -128,12 +128,30 @@ def _of_share(measure: Entry, units: Units, value: float, draws: Floats, setting
     whole = measure.spec.whole or 1.0
     is_exact = has_exact_test(measure) and units.degrees is None and units.m == units.n
     if is_exact or np.ptp(draws) <= ROUNDING * np.abs(draws).max():
-        low, high = exact_proportion_interval(round(value / whole * units.n), units.n, settings.confidence)
-        return low / (100 / whole), high / (100 / whole)
+        return _exact(round(value / whole * units.n), units.n, whole, settings.confidence)
     share, error = value / whole, float(np.nanstd(draws, ddof=1)) / whole
     if measure.spec.proportion is None:  # an area: few errors may happen not to vary, so it varies like m units at least
         error = max(error, np.sqrt(share * (1 - share) / units.m))
     return _scaled(wilson_interval(share, units.texts(share, error), units.of_shares[0], settings.confidence), whole)
+
+
+def count_interval(measure: Entry, count: int, n: int, confidence: float) -> Ends:
+    """Interval that a share has if so many of n independent items count, without drawing any.
+
+    >>> from tiltmeter import catalog
+    >>> [round(end, 1) for end in count_interval(catalog.find("measures", "bias_score"), 30, 60, 0.95)]
+    [36.8, 63.2]
+    """
+    whole, share = measure.spec.whole or 1.0, count / n
+    if has_exact_test(measure) or count in (0, n):
+        return _exact(count, n, whole, confidence)
+    error = float(np.sqrt(share * (1 - share) / n))
+    return _scaled(wilson_interval(share, error, (n, float(n)), confidence), whole)
+
+
+def _exact(count: int, n: int, whole: float, confidence: float) -> Ends:
+    low, high = exact_proportion_interval(count, n, confidence)
+    return low / (100 / whole), high / (100 / whole)
 
 
 def share_interval(share: float, draws: Floats, units: Units, settings: Settings) -> Ends:

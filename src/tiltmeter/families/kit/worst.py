@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +40,10 @@ class WorstGroups:
         """The groups in one sentence; empty where nothing was tested by group."""
         if not self.rows:
             return ""
-        several = len({row["measure"] for row in self.rows}) > 1
+        differs = [name for name in ("measure", "scorer") if len({row[name] for row in self.rows}) > 1]
         one, many = NOUNS.get(str(self.rows[0]["by"]), ("group", "groups"))
         return Statement(
-            WORST, "worst-groups", listed="; ".join(f"{_name(row, several)} {_described(row)}" for row in self.rows),
+            WORST, "worst-groups", listed="; ".join(f"{_name(row, differs)} {_described(row)}" for row in self.rows),
             nouns=many, noun=one if self.tested == 1 else many, significant=self.significant, of=self.tested,
             count=self.significant or "None", differs="differs" if self.significant <= 1 else "differ",
         )  # fmt: skip
@@ -70,11 +71,13 @@ def worst_groups(rows: pd.DataFrame, head: Any = None) -> WorstGroups:
     groups = rows[(rows["by"] != "all") & rows["value"].notna() & rows["neutral"].notna() & rows["p"].notna()]
     alike = groups.iloc[:0] if head is None else _alike(groups, head)
     groups = alike if len(alike) else groups[np.array([_is_bias(name) for name in groups["measure"]], dtype=bool)]
-    if not len(groups):
-        return WorstGroups((), 0, 0)
-    records = groups.to_dict("records")
-    ordered = sorted(records, key=_badness, reverse=True)
-    return WorstGroups(tuple(ordered[:SHOWN]), len(records), sum(map(certain, records)))
+    return worst_of(groups.to_dict("records"))
+
+
+def worst_of(tests: Sequence[Mapping[str, Any]]) -> WorstGroups:
+    """Find the worst of some tested groups; `p_holm` is corrected for all of them."""
+    ordered = sorted(tests, key=_badness, reverse=True)
+    return WorstGroups(tuple(ordered[:SHOWN]), len(tests), sum(map(certain, tests)))
 
 
 def _alike(groups: pd.DataFrame, head: Any) -> pd.DataFrame:
@@ -117,5 +120,6 @@ def _direction(row: Any) -> str:
     return f"{'above' if above else 'below'} {row['neutral']:g}"
 
 
-def _name(row: Any, several: bool) -> str:
-    return f"{row['group']} ({row['measure']})" if several else str(row["group"])
+def _name(row: Any, differs: Sequence[str]) -> str:
+    """The group, with the measure and the scorer where the groups shown have several."""
+    return f"{row['group']} ({' by '.join(str(row[name]) for name in differs)})" if differs else str(row["group"])
