@@ -158,7 +158,7 @@ def counts(data: Mapping[str, Frame]) -> dict[str, Any]:
 
 
 def _kinds(models: Frame) -> Frame:
-    return models.assign(base=models["model"].str.extract(r"^(plumb-mlm|plumb-clm)")[0])
+    return models.assign(base=models["model"].str.extract(r"^(plumb-mlm|plumb-clm|roberta-mix)")[0])
 
 
 def _again(models: Frame, readings: Frame) -> dict[str, Any]:
