@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from honesty_cells import CELLS
 from honesty_tally import Facts as Row
-from honesty_tally import Tally, added, tallies, truths
+from honesty_tally import Tally, added, measures_of, tallies, truths
 from neutral_data.kit import Cell
 from tiltmeter.families.labels import estimands
 from tiltmeter.families.labels.facts import Facts
@@ -54,7 +54,7 @@ STORED = Path(__file__).parent / "results" / "honesty.json"
 
 @dataclass(eq=False)
 class Work:
-    """Simulations of one cell: how many, from which number on, and what was found so far."""
+    """Simulations of one cell: how many, from which number on, of which measures (none named: all), and what was found."""
 
     cell: Cell
     first: int
@@ -64,6 +64,7 @@ class Work:
     seconds: float = 0.0
     rank: int = 0
     truth: dict[str, float] | None = None
+    measures: tuple[str, ...] = ()
     tally: dict[str, Tally] = field(default_factory=dict)
 
     @property
@@ -123,11 +124,13 @@ def start_process() -> None:
     pairs_estimate.MOST_THREADS = 1
 
 
-def simulate(cell: Cell, part: range, truth: dict[str, float] | None) -> tuple[dict[str, Tally], dict[str, float], float]:
+def simulate(
+    cell: Cell, part: range, truth: dict[str, float] | None, measures: tuple[str, ...]
+) -> tuple[dict[str, Tally], dict[str, float], float]:
     """Simulate a part of a cell; also its truth, and the processor seconds."""
     started = time.process_time()
     truth = truths(cell) if truth is None else truth
-    return tallies(cell, part, truth), truth, time.process_time() - started
+    return tallies(cell, part, truth, measures or None), truth, time.process_time() - started
 
 
 def is_beyond(facts: Row) -> bool:
@@ -153,11 +156,12 @@ def merged(stored: Sequence[Row], rows: Sequence[Row]) -> list[Row]:
 def rows_of_work(work: Work, stored: Sequence[Row]) -> list[Row]:
     """Make the rows of a finished cell. Fresh simulations replace only the rows that were beyond the limits."""
     place = {name: value for name, value in asdict(work.cell).items() if name != "batch"}
-    before = [row for row in stored if key_of(row) == work.cell.key] if work.is_again else []
-    kept = {row["measure"]: row for row in before if not row["beyond"]}
     found = {name: tally.facts() for name, tally in work.tally.items()}
     rows = [{**place, "measure": name, **facts, "beyond": is_beyond(facts)} for name, facts in found.items()]
-    return [kept.get(row["measure"], row) for row in rows]
+    if not work.is_again:
+        return rows
+    fresh = {row["measure"]: row for row in rows}
+    return [fresh[row["measure"]] if row["beyond"] else row for row in stored if key_of(row) == work.cell.key]
 
 
 class Results:
@@ -190,7 +194,8 @@ class Results:
         found = {}
         for one in stored:
             tally = {name: Tally(**counts) for name, counts in one["tally"].items()}
-            work = Work(**one | {"cell": Cell(**one["cell"]), "tally": tally, "sent": one["done"]})
+            read = {"cell": Cell(**one["cell"]), "tally": tally, "sent": one["done"], "measures": tuple(one["measures"])}
+            work = Work(**one | read)
             found[work.cell.key, work.first] = work
         return found
 
@@ -208,9 +213,12 @@ def needed(cells: Sequence[Cell], rows: Sequence[Row], simulations: int, again: 
 
 
 def again_of(cell: Cell, rows: Sequence[Row], simulations: int, again: int) -> Work | None:
-    """Return the fresh simulations that a supported cell beyond the limits needs."""
-    doubtful = [row for row in rows if row["beyond"] and row["simulations"] < simulations * again]
-    return Work(cell, simulations, simulations * (1 + again)) if again > 1 and cell.supported and doubtful else None
+    """Return the fresh simulations that measures of a supported cell beyond the limits need."""
+    doubtful = [row["measure"] for row in rows if row["beyond"] and row["simulations"] < simulations * again]
+    if again <= 1 or not cell.supported or not doubtful:
+        return None
+    measures = tuple(name for name in measures_of(cell) if any(row.startswith(name) for row in doubtful))
+    return Work(cell, simulations, simulations * (1 + again), measures=measures)
 
 
 class Bench:
@@ -252,7 +260,7 @@ class Bench:
         if work is None:
             return False
         part = work.next_part()
-        self.running[pool.submit(simulate, work.cell, part, work.truth)] = (work, part)
+        self.running[pool.submit(simulate, work.cell, part, work.truth, work.measures)] = (work, part)
         if work.first + work.sent >= work.last:
             self.waiting.remove(work)
         return True

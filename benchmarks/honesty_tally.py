@@ -80,12 +80,18 @@ def added(one: Tallies, other: Tallies) -> dict[str, Tally]:
     return {name: one.get(name, Tally()) + other.get(name, Tally()) for name in dict.fromkeys((*one, *other))}
 
 
+def measures_of(cell: Cell) -> tuple[str, ...]:
+    """Measures that a cell simulates."""
+    found: tuple[str, ...] = import_module(f"neutral_data.{cell.family}").measures(cell)
+    return found
+
+
 def rows_of(
     cell: Cell, run: int, effect: float, settings: Settings, measures: Sequence[str] | None = None
 ) -> Iterator[tuple[str, Row]]:
     """Simulate one batch: every row of these measures (default: of all) that counts, with its name in the table."""
     module, family = import_module(f"neutral_data.{cell.family}"), find_family(cell.family)
-    entries = [catalog.find("measures", name) for name in (module.measures(cell) if measures is None else measures)]
+    entries = [catalog.find("measures", name) for name in (measures_of(cell) if measures is None else measures)]
     by = module.by(cell) if hasattr(module, "by") else ()
     rng = np.random.default_rng([run, zlib.crc32(cell.key.encode()), int(effect)])
     effects = (effect,) if cell.kind == "estimate" else (effect, 0.0)
@@ -101,8 +107,7 @@ def rows_of(
 
 def truths(cell: Cell) -> dict[str, float]:
     """True values of measures without a neutral value: what very large samples give."""
-    module = import_module(f"neutral_data.{cell.family}")
-    unknown = [name for name in module.measures(cell) if catalog.find("measures", name).spec.neutral is None]
+    unknown = [name for name in measures_of(cell) if catalog.find("measures", name).spec.neutral is None]
     if cell.kind == "compare" or not unknown:
         return {}
     is_long = "cluster" in cell.design or "nine" in cell.design
@@ -122,15 +127,17 @@ def truth_of(cell: Cell, name: str, row: Row, large: Mapping[str, float]) -> flo
     return float(known if known is not None else large.get(name, row.neutral))
 
 
-def tallies(cell: Cell, simulations: range, truth: Mapping[str, float]) -> dict[str, Tally]:
-    """Simulate a part of a cell: neutral data, and a tenth as many data sets with an effect."""
+def tallies(
+    cell: Cell, simulations: range, truth: Mapping[str, float], measures: Sequence[str] | None = None
+) -> dict[str, Tally]:
+    """Simulate a part of a cell: neutral data, and a tenth as many data sets with an effect. Default: all measures."""
     found: dict[str, Tally] = {}
     for run in simulations[:: cell.batch]:
-        for name, row in rows_of(cell, run, 0.0, Settings(RESAMPLES, CONFIDENCE, run)):
+        for name, row in rows_of(cell, run, 0.0, Settings(RESAMPLES, CONFIDENCE, run), measures):
             found.setdefault(name, Tally()).add(row, truth_of(cell, name, row, truth))
     few = max(1, len(simulations) // WITH_EFFECT)
     small = replace(cell, batch=min(cell.batch, few))
     for run in simulations[:few][:: small.batch]:
-        for name, row in rows_of(small, run, 1.0, Settings(RESAMPLES, CONFIDENCE, run)):
+        for name, row in rows_of(small, run, 1.0, Settings(RESAMPLES, CONFIDENCE, run), measures):
             found.setdefault(name, Tally()).add_effect(row)
     return found

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STATS = "tests/stats --ignore=tests/stats/test_honesty_bench.py"
 BOARDS, GATE = "tests/boards/test_ranks.py", "tests/gate/test_gate_verdicts.py"
 GATE_FACTS = "tests/gate/test_gate_mutants.py"
+SETS, LABELS = "tests/families/generations/test_sets.py", "tests/families/labels/test_units_and_clusters.py"
 TEXT, LAWS = "tests/reporting/test_needed_items.py", "tests/measures/test_laws.py"
 
 
@@ -77,7 +78,11 @@ MUTANTS = (
     Mutant("stats/differences.py", " or measure.spec.proportion is not None)", ")", STATS),
     Mutant("stats/intervals.py", "ceil(alpha * len(far)) - 1", "ceil(alpha * len(far)) - 2", STATS),
     Mutant("stats/intervals.py", "ceil(alpha * (len(far) + 1)) - 2", "ceil(alpha * (len(far) + 1)) - 1", STATS),
-    Mutant("stats/moments.py", "((first, second), (second, first))", "((first, second), (first, second))", STATS),
+    Mutant("stats/resampling.py", "for one, other in (models, models[::-1])", "for one, other in (models, models)", STATS),
+    Mutant("stats/units.py", "if found <= self.effective:", "if found > 0:", STATS),
+    Mutant("stats/units.py", "found * rare + HALF_EVENT", "found * rare", STATS),
+    Mutant("families/generations/clusters.py", "noun = SETS", "return None", SETS),
+    Mutant("families/labels/compare.py", "(len(seeds) == 1 and asked.measure.spec.is_one_sided)", "False", LABELS),
     Mutant("stats/moments.py", "for order in (samples, samples[::-1])", "for order in (samples, samples)", STATS),
     Mutant("stats/intervals.py", "min(low - bias, 2 * value - high)", "low - bias", STATS),
     Mutant("stats/intervals.py", "max(high - bias, 2 * value - low)", "high", STATS),

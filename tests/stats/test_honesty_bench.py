@@ -14,9 +14,9 @@ from tiltmeter import Settings, catalog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from honesty import merged
+from honesty import again_of, merged, rows_of_work
 from honesty_cells import CELLS
-from honesty_tally import Tally, rows_of
+from honesty_tally import Tally, rows_of, tallies
 from neutral_data.kit import Cell
 from tiltmeter.stats.estimates import Estimate
 
@@ -60,3 +60,18 @@ def test_cells_that_were_simulated_again_replace_their_rows() -> None:
     one, other = ({"family": cell.family, "kind": cell.kind, "design": cell.design, "n": cell.n} for cell in CELLS[:2])
     gone = {"family": "pairs", "kind": "estimate", "design": "of an earlier version", "n": 3}
     assert merged([other, one | {"power": 0.1}, gone], [one | {"power": 0.2}]) == [one | {"power": 0.2}, other]
+
+
+def test_only_measures_beyond_the_limits_are_simulated_again() -> None:
+    cell = next(cell for cell in CELLS if cell.key == "pairs compare normal n=30")
+    names = ("bias_score", "mean_preference", "kls", "jss", "jss_liu")
+    stored = [
+        {**vars(cell), "measure": name, "simulations": 10, "beyond": name == "mean_preference", "false_alarms": 0.2}
+        for name in names
+    ]
+    work = again_of(cell, stored, 10, 10)
+    assert work is not None and work.measures == ("mean_preference",) and (work.first, work.last) == (10, 110)
+    work.tally = tallies(replace(cell, batch=2), range(10, 12), {}, work.measures)
+    rows = rows_of_work(work, stored)
+    assert [row["measure"] for row in rows] == list(names) and set(work.tally) == {"mean_preference"}
+    assert [row["simulations"] for row in rows] == [10, 2, 10, 10, 10] and rows[0] is stored[0]

@@ -65,7 +65,7 @@ def pool_shares(wins: ArrayLike, n: ArrayLike, confidence: float = 0.95) -> Pool
     logit, variance = empirical_logits(k, size)
     weight, mean, error = _given_spread(logit, variance)
     tail = (1 - confidence) / 2
-    value, low, high = (_sigmoid(_quantile(weight, mean, error, at)) for at in (0.5, tail, 1 - tail))
+    value, low, high = _sigmoid(_quantiles(weight, mean, error, (0.5, tail, 1 - tail)))
     behind = np.cumsum(weight, axis=0) >= 0.5
     return PooledShares(value, low, high, SPREADS[np.argmax(behind, axis=0)])
 
@@ -91,14 +91,16 @@ def _given_spread(logit: Floats, variance: Floats) -> tuple[Floats, Floats, Floa
     return weight / weight.sum(axis=0), mean, error
 
 
-def _quantile(weight: Floats, mean: Floats, error: Floats, at: float) -> Floats:
-    """Quantile of a mixture of normal distributions over the first axis, by bisection."""
+def _quantiles(weight: Floats, mean: Floats, error: Floats, at: Sequence[float]) -> Floats:
+    """Quantiles (the first axis) of a mixture of normal distributions over the first axis, by bisection."""
     from scipy.special import ndtr
 
-    low, high = np.full(mean.shape[1:], -REACH), np.full(mean.shape[1:], REACH)
+    wanted = np.reshape(at, (-1, *([1] * (mean.ndim - 1))))
+    low = np.full((len(at), *mean.shape[1:]), -REACH)
+    high = -low
     for _ in range(HALVINGS):
         middle = (low + high) / 2
-        below = (weight[..., None] * ndtr((middle - mean) / error)).sum(axis=0) < at
+        below = (weight[..., None] * ndtr((middle[:, None] - mean) / error)).sum(axis=1) < wanted
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return np.asarray((low + high) / 2, dtype=np.float64)
 
