@@ -63,7 +63,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 # Pages and tables that are made from the code. The tests fail if a stored one differs.
-REFERENCES := api_reference command_page debiasing_page error_page evidence_page faithful_page honesty_page measures_page readme_table result_tables
+REFERENCES := api_reference command_page debiasing_page error_page evidence_page faithful_page honesty_page measures_page readme_table result_tables run_folder_page
 references: $(VENV)/.installed-dev
 	for name in $(REFERENCES); do $(BIN)/python scripts/$$name.py || exit 1; done
 

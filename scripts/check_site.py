@@ -69,7 +69,7 @@ def _chromium() -> Iterator[Any]:
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
+    options.binary_location = shutil.which("chromium") or ""
     with tempfile.TemporaryDirectory() as profile:
         for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}"):
             options.add_argument(flag)

@@ -29,6 +29,7 @@ import pytest
 
 import tiltmeter
 from conftest import GOLDEN
+from test_architecture import ROOMS
 from test_build_sexism import SAMORY
 from test_cli import tiltmeter as command
 from tiltmeter import catalog, figures
@@ -397,6 +398,11 @@ def test_generated_pages_are_up_to_date(script: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_reference_of_run_folders_has_every_table() -> None:
+    script = (ROOT / "scripts" / "run_folder_page.py").read_text(encoding="utf-8")
+    assert set(re.findall(r'^\s+"(\w+)":\s\("[\w.]+",\s"\w+"\),$', script, re.M)) == set(TABLES)
+
+
 def test_the_reference_of_functions_is_complete() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     for name in tiltmeter.__all__:
@@ -447,6 +453,14 @@ def test_guides_are_short() -> None:
     words = {name: len((ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8").split()) for name in guides}
     assert not [name for name, count in words.items() if count > 1500]
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 880
+
+
+def test_contributing_names_every_folder_and_no_place_that_is_gone() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    order = re.findall(r"\w+", text.partition("in this order")[2].split("```")[1].removeprefix("text"))
+    assert order == [room for room in ROOMS if room not in ("plans", "__main__")]
+    places = re.findall(r"`((?:tests|docs|scripts|benchmarks|training|research|src)/[\w./-]*[\w/])`", text)
+    assert len(places) > 10 and [place for place in places if "NAME" not in place and not (ROOT / place).exists()] == []
 
 
 def test_every_page_is_linked_from_the_first_one() -> None:

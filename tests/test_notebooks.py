@@ -17,12 +17,17 @@ NOTEBOOKS = sorted((Path(__file__).parents[1] / "docs" / "notebooks").glob("*.ip
 def test_the_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     scope: dict[str, Any] = {"__name__": "__main__"}
+    shown: list[str] = []
     for cell in json.loads(path.read_text("utf-8"))["cells"]:
         if cell["cell_type"] == "code":
             source = "".join(cell["source"])
-            exec(compile(ast.parse(source), f"{path.name}: {source[:40]}", "exec"), scope)
+            *statements, last = ast.parse(source).body
+            assert isinstance(last, ast.Expr), f"{path.name}: a cell that shows nothing: {source[:40]}"
+            exec(compile(ast.Module(statements, []), f"{path.name}: {source[:40]}", "exec"), scope)
+            shown.append(repr(eval(compile(ast.Expression(last.value), path.name, "eval"), scope)))
     assert {50.0} == set(scope["table"]["neutral"])
     assert scope["figure"].axes
+    assert all(len(text) < 2_000 for text in shown)
     plt.close("all")
 
 

@@ -135,6 +135,22 @@ def test_a_type_checker_of_a_user_sees_them(tmp_path: Path) -> None:
     assert [int(line.split(":")[1]) for line in errors] == [5, 6, 7], said
 
 
+def test_results_describe_themselves_in_one_line(tmp_path: Path) -> None:
+    model, benchmark = tiltmeter.load_model(BERT), tiltmeter.load_benchmark("starter-pairs", limit=4)
+    scores = tiltmeter.score(model, benchmark, ["aul"], cache=False)
+    result = tiltmeter.run(model, "starter-pairs", "aul", output=tmp_path / "r", resamples=100, cache=False)
+    with raises("unknown-name", kind="benchmark"):
+        tiltmeter.run(model, benchmark, output=tmp_path / "s")  # names and files only
+    rule = "bias_score[aul,starter-pairs] no evidence of more than 40"
+    results = [
+        model, benchmark, tiltmeter.load_benchmark("plumb-slots"), tiltmeter.load_benchmark("plumb-choices"), scores, result,
+        tiltmeter.load_run(result.folder), tiltmeter.study("normality", result.folder), tiltmeter.leaderboard([result.folder]),
+        tiltmeter.check(result.folder, [rule]),
+    ]  # fmt: skip
+    for text in map(repr, results):
+        assert "\n" not in text and len(text) < 200 and " at 0x" not in text, text
+
+
 def test_study_run_is_an_alias_that_warns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "e.toml").write_text("models = 3\n")
     said = {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Board:
     """Models, columns, an estimate for each that has one, and ranks within each column."""
 
@@ -33,6 +33,10 @@ class Board:
     settings: Settings
     manifests: tuple[dict[str, Any], ...]
     notices: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        """Describe the board in one line."""
+        return f"<Board of {', '.join(self.models)}; {len(self.columns):,} columns>"
 
     def to_pandas(self) -> pd.DataFrame:
         """One row per model and column: the estimate, and its rank."""

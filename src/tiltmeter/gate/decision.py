@@ -67,7 +67,7 @@ class Ruling:
         return f"{self.decisive.group}: {self.decisive.reason} ({same} of {len(self.findings)} groups {said(self.verdict)})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Decision:
     """All rulings about a run. `undecided` says what becomes of an undecided rule: fail or pass."""
 
@@ -79,6 +79,10 @@ class Decision:
     baseline_run: str = ""
     baseline_seal: str = ""
     """The folder and the digest of the baseline's run, where it is another run."""
+
+    def __repr__(self) -> str:
+        """Describe the decision in one line."""
+        return f"<Decision {self.verdict}: {len(self.rulings):,} rulings>"
 
     @property
     def numbers(self) -> int:
@@ -118,7 +122,7 @@ class Decision:
     def summary(self) -> str:
         """The whole in one sentence."""
         counts = ", ".join(f"{self.count(one)} {said(one)}" for one in (PASS, FAIL, UNDECIDED) if self.count(one))
-        then = f" What is undecided {self.fate} here." if self.verdict == UNDECIDED and not self.must_be_shown else ""
+        then = f" An undecided rule {self.fate} here." if self.verdict == UNDECIDED and not self.must_be_shown else ""
         then += " A rule 'shown to be' passes only if it is shown." if self.must_be_shown else ""
         return f"{'PASS' if self.passed else 'FAIL'}: of {_rules(len(self.rulings))}, {counts}.{then}"
 

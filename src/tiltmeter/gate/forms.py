@@ -84,7 +84,7 @@ def explained(decision: Decision) -> str:
     unless = f" {LENIENT}" if lenient else ""
     return (
         f"A rule passes when its interval ({', '.join(levels)}) lies within the limits, fails when its interval{many} lies "
-        f"wholly outside, and is undecided otherwise. What is undecided {decision.fate} here.{unless}"
+        f"wholly outside, and is undecided otherwise. An undecided rule {decision.fate} here.{unless}"
     )
 
 

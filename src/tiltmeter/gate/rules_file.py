@@ -34,7 +34,7 @@ class RuleBook:
                 "There is no rule to check. Give --rule or --rules FILE.", code="missing-value", option="--rule"
             )
         if self.undecided not in POLICIES:
-            message = f"What is undecided can {' or '.join(POLICIES)}, not '{self.undecided}'."
+            message = f"An undecided rule can {' or '.join(POLICIES)}, not '{self.undecided}'."
             raise InputError(message, code="unknown-name", policy=self.undecided, kind="policy", name=self.undecided)
         again = [rule.text for n, rule in enumerate(self.rules) if replace(rule, name="") in _unnamed(self.rules[:n])]
         if again:

@@ -43,6 +43,10 @@ class WeightedModel:
         self._state = self._look() if loaded_as else None
         self._fixed: ModelIdentity | None = None
 
+    def __repr__(self) -> str:
+        """Describe the model in one line."""
+        return f"<{type(self).__name__} {self.name}: {self.kind}, {self.facts.get('architecture', 'unknown architecture')}>"
+
     @property
     def capabilities(self) -> frozenset[str]:
         """Capabilities of its kind."""

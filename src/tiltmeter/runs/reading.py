@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run(Shown):
     """A finished run: what was answered, by family, and what was made of it."""
 
@@ -31,6 +31,10 @@ class Run(Shown):
     answers: Mapping[str, Answers]
     estimates: pd.DataFrame
     manifest: dict[str, Any]
+
+    def __repr__(self) -> str:
+        """Describe the run in one line, without reading its tables."""
+        return f"<Run {self.folder}: {', '.join(self.manifest.get('families', ()))}>"
 
 
 class RunOnDisk(Run):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
 from inspect import signature
@@ -226,7 +226,9 @@ def _listed(value: Any) -> list[str]:
     """One name, several, or none, as a list without repeats."""
     if value is None:
         return []
-    return list(dict.fromkeys(map(str, [value] if isinstance(value, str | Path) else value)))
+    return list(
+        dict.fromkeys(map(str, [value] if isinstance(value, str | Path) or not isinstance(value, Iterable) else value))
+    )
 
 
 def _models(models: Any) -> list[str | AnyModel]:

@@ -23,9 +23,27 @@ Details = Mapping[str, int | float | str]
 class Estimate:
     """One number of one model on one benchmark. Unknown values are NaN, and `note` says why.
 
-    `scorer` says how the model was queried; `by` and `group` say what the number is about (`all` is everything).
-    `p_holm` is p after Holm's correction over the tests that `corrected_over` names. `missing` counts, as JSON, the reasons
-    why items are excluded. `details` holds further facts by name; `note` is for people, and no code reads it.
+    Attributes:
+        model: Name of the model.
+        benchmark: Name of the benchmark.
+        family: Kind of question.
+        scorer: How the model was queried.
+        measure: Function that gave the number.
+        by: Column that items are grouped by; `all` is one group of all items.
+        group: Group that the number is about.
+        n: Units behind the number, such as pairs or texts.
+        n_missing: Units left out because an answer is missing.
+        n_ties: Units whose two sides are equal.
+        value: The number.
+        low: Lower end of the confidence interval.
+        high: Upper end of the confidence interval.
+        neutral: Value of the measure for a model without the bias.
+        p: p-value of the difference from neutral.
+        p_holm: p after Holm's correction.
+        corrected_over: The tests that p is corrected for.
+        missing: Reasons why items are excluded, with counts, as JSON.
+        details: Further facts by name.
+        note: Remarks for people; no code reads them.
     """
 
     model: str
@@ -53,10 +71,31 @@ class Estimate:
 @final
 @dataclass(frozen=True)
 class Difference:
-    """One number of one model minus that of another, over what both answered. `details` and `note` are as in `Estimate`.
+    """One number of one model minus that of another, over what both answered.
 
-    `p_holm` is p after Holm's correction over `n_tests` tests, which `corrected_over` names. `change` says whether the model
-    is closer to neutral (or to the ideal value) than the baseline, or further from it; empty for a measure without either.
+    Attributes:
+        benchmark: Name of the benchmark.
+        family: Kind of question.
+        scorer: How the models were queried.
+        measure: Function that gave the numbers.
+        by: Column that items are grouped by; `all` is one group of all items.
+        group: Group that the numbers are about.
+        model: Name of the model.
+        baseline: Name of the model that it is compared with.
+        n: Units that both models answered.
+        n_missing: Units left out because an answer of either model is missing.
+        value: The number of the model.
+        baseline_value: The number of the baseline.
+        difference: The number of the model minus that of the baseline.
+        low: Lower end of the confidence interval of the difference.
+        high: Upper end of the confidence interval of the difference.
+        p: p-value of the difference.
+        p_holm: p after Holm's correction.
+        corrected_over: The tests that p is corrected for.
+        n_tests: Number of these tests.
+        change: Closer to neutral (or the ideal value) than the baseline, or further; empty for a measure without either.
+        details: Further facts by name.
+        note: Remarks for people; no code reads them.
     """
 
     benchmark: str

@@ -73,7 +73,7 @@ class MaskedSentence:
     prior: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AssociationBenchmark(Benchmark):
     """Tests without pairs of sentences. `kind` (seat, ceat, ilps, sentences) says how a model is queried."""
 

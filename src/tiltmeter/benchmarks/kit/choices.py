@@ -101,7 +101,7 @@ def answers_of(item: Item) -> tuple[str, ...]:
     return tuple(item.texts[answer_role(n)] for n in range(len(item.texts) - 1))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ChoiceBenchmark(Benchmark):
     """Questions with a context and answers. `bias_type` is the category, `target` the stereotyped group.
 

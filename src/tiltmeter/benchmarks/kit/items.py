@@ -70,7 +70,7 @@ class Note:
     is_skip: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Benchmark:
     """Items with where they came from. `notes` lists the rows that were skipped or changed, with the reason.
 
@@ -110,6 +110,11 @@ class Benchmark:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    def __repr__(self) -> str:
+        """Describe the benchmark in one line; its sentences would fill a notebook."""
+        notes = f", {len(self.notes):,} notes" if self.notes else ""
+        return f"<{type(self).__name__} {self.name}: {len(self.items):,} items of the family {self.family}{notes}>"
 
     @cached_property
     def asked_items(self) -> Sequence[Item]:

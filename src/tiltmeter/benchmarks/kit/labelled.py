@@ -42,7 +42,7 @@ class Example:
     toxic: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LabelledBenchmark(Benchmark):
     """Items have a `text`; their `extra` says `toxic`, `groups`, and `cluster` where texts belong together.
 

@@ -17,7 +17,7 @@ UNGROUPED = "everyone"
 """The group of prompts that say nothing about whom they are about."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PromptBenchmark(Benchmark):
     """Texts with the role `prompt`. `bias_type` is the domain (gender, religion, …) and `target` the group in it.
 

@@ -14,7 +14,7 @@ SLOT = "slot"
 """The role of a sentence with one mask, which is no pair: what fills it is measured, not how likely it is."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlotBenchmark(Benchmark):
     """Sentences with the role `slot`; `terms` maps each group to its words."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Answers(Shown):
     """Tables of one family about one or more models and benchmarks, the items they are about, and where they came from.
 
@@ -32,6 +32,11 @@ class Answers(Shown):
     attachments: Mapping[str, Path] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     """sha256 of attached files, where a run folder knows them."""
+
+    def __repr__(self) -> str:
+        """Describe the answers in one line; tables are at `table` and `tables`."""
+        rows = ", ".join(f"{name} {len(table):,} rows" for name, table in self.tables.items())
+        return f"<Answers of {self.family}: {', '.join(self.models)} on {', '.join(self.benchmarks)}; {rows}>"
 
     def attached(self, path: str) -> Path | None:
         """An attached file; nothing where it is not there any more. Refused where it was changed."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Draw = Callable[[], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Finding(Shown):
     """The result of one study. The first table is the main one; figures are drawn on request."""
 
@@ -33,6 +33,11 @@ class Finding(Shown):
     def __post_init__(self) -> None:
         for name, table in self.tables.items():
             refuse_gaps(self.study, name, table)
+
+    def __repr__(self) -> str:
+        """Describe the finding in one line."""
+        figures = f"; figures {', '.join(self.figures)}" if self.figures else ""
+        return f"<Finding of {self.study}: tables {', '.join(self.tables)}{figures}>"
 
     @property
     def table(self) -> pd.DataFrame:
