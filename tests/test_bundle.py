@@ -127,6 +127,56 @@ def test_parts_that_do_not_belong_together_are_noticed(audit: Path, tmp_path: Pa
     assert codes_of(said[2]) == ["manifest-changed"]
 
 
+def _said_twice(name: str, text: str) -> Callable[[dict[str, bytes]], None]:
+    """Put a name into a file's JSON once more, in front: programs differ in which of the two they read."""
+
+    def change(files: dict[str, bytes]) -> None:
+        files[name] = files[name].replace(b"{", b"{" + text.encode() + b", ", 1)
+        if name == INDEX:
+            files[SUMS] = sums_of(json.loads(files[INDEX])["files"], files[INDEX])
+        else:
+            _with_new_sums(files)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (INDEX, '"files": {}'), (INDEX, '"run_seal": "0"'), (INDEX, '"x": NaN'), (INDEX, '"x": 1e999'),
+        ("manifest.json", '"tiltmeter": "9"'), ("manifest.json", '"files": {}'), ("check.json", '"passed": true'),
+        ("check.json", '"verdict": "pass", "exit_code": 0'),
+    ],
+)  # fmt: skip
+def test_what_programs_may_read_differently_is_not_whole(audit: Path, tmp_path: Path, name: str, text: str) -> None:
+    assert tiltmeter("verify", rewritten(audit, tmp_path / "a.zip", _said_twice(name, text))) != 0
+
+
+@pytest.mark.parametrize("layout", ["1.0", "true", "1e0", '"1"', "[1]"])
+def test_a_layout_is_a_whole_number(audit: Path, tmp_path: Path, layout: str) -> None:
+    def change(files: dict[str, bytes]) -> None:
+        files[INDEX] = files[INDEX].replace(b'"layout": 1', f'"layout": {layout}'.encode())
+        files[SUMS] = sums_of(json.loads(files[INDEX])["files"], files[INDEX])
+
+    assert tiltmeter("verify", rewritten(audit, tmp_path / "a.zip", change)) == 2
+
+
+@pytest.mark.parametrize("policy", ["pass", "fail"])
+def test_a_rule_that_was_not_shown_is_bundled_as_it_was_decided(tmp_path: Path, policy: str) -> None:
+    """It stops a release also where undecided rules may pass."""
+    folder = leaning_run(tmp_path / "run", {"model": 0.58}).folder
+    rule = "bias_score[aul,mine] shown to be within 10"
+    assert tiltmeter("check", folder, "--rule", rule, "--undecided", policy) == 1
+    assert verify(bundle(folder, tmp_path / "a.zip").path) == []
+
+
+def test_a_manifest_that_says_something_twice_is_refused(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    manifest = tmp_path / "run" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace("{", '{"tiltmeter": "9", ', 1))
+    assert tiltmeter("check", tmp_path / "run", "--rule", RULE) == 2
+
+
 @pytest.mark.parametrize("name", ["../evil", "/etc/evil", "C:evil", "run.sh", "CHECK.json", "a\nb", "dir/", "\ud800"])
 def test_only_files_of_a_bundle_are_in_one(audit: Path, tmp_path: Path, name: str) -> None:
     """Even if the index lists them: whoever unpacks a whole bundle gets no other file."""

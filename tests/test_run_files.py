@@ -45,6 +45,18 @@ def test_no_command_overwrites_a_file_of_a_run(whole: Path, tmp_path: Path, comm
     assert load_run(run).answers
 
 
+@pytest.mark.parametrize("place", ["new/../{}", "new/deeper/../../{}", "./new/.././{}"])
+def test_a_folder_that_is_still_to_be_made_leads_to_no_file_of_a_run(whole: Path, tmp_path: Path, place: str) -> None:
+    """The writer makes the folders of its output first, and then the path is that of a file."""
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    before = {path.name: path.read_bytes() for path in run.iterdir()}
+    for command in COMMANDS.values():
+        target = f"{run}/{place.format('scores.parquet')}"
+        assert tiltmeter(*(run if word == "RUN" else word for word in command), target) == 2
+    assert {path.name: path.read_bytes() for path in run.iterdir() if path.is_file()} == before
+
+
 def test_other_files_in_the_folder_of_a_run_may_be_written(whole: Path, tmp_path: Path) -> None:
     shutil.copytree(whole, tmp_path / "run")
     for _ in range(2):

@@ -131,7 +131,9 @@ def test_generation_takes_the_debiased_distribution() -> None:
 def test_bad_settings_leave_nothing_behind(tmp_path: Path) -> None:
     for wrong, code in (
         ({"bias": [" "]}, "missing-value"), ({"template": "no place"}, "wrong-format"), ({"epsilon": 0.0}, "out-of-range"),
-        ({"decay": -1.0}, "out-of-range"),
+        ({"decay": -1.0}, "out-of-range"), ({"decay": 0.0}, "out-of-range"), ({"epsilon": 1.0}, "out-of-range"),
+        ({"decay": 1e-300}, "out-of-range"), ({"bias": ["gender [MASK]"]}, "wrong-format"),
+        ({"template": "[CLS] {}:"}, "wrong-format"), ({"bias": ["gender " * 500]}, "out-of-range"),
     ):  # fmt: skip
         with raises(code):
             self_debias(MODELS / "tiny-bert-cased", output=tmp_path / "out", **wrong)  # type: ignore[arg-type]

@@ -46,6 +46,8 @@ FIELDS: list[dict[str, Any]] = [
         {"descriptions": []}, {"descriptions": "gender"}, {"descriptions": [1]}, {"descriptions": [""]},
         {"descriptions": None}, {"template": 7}, {"template": "no place"}, {"template": "\ud800{}"},
         {"decay": "x"}, {"decay": None}, {"decay": -1.0},
+        {"decay": 0.0}, {"decay": 1e-300}, {"epsilon": 1.0}, {"epsilon": 2.0}, {"descriptions": ["gender [MASK]"]},
+        {"descriptions": ["gender " * 500]}, {"template": "[SEP] {}:"}, {"template": "word " * 600 + "{}"},
         {"epsilon": 0.0}, {"epsilon": []}, {"other": 1}, {"causal": True},
     )),
     {"more": 1},

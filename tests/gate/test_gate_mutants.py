@@ -107,7 +107,7 @@ def test_a_difference_rests_on_the_units_of_the_weaker_side() -> None:
     row = {"group": "all", "n": 400, "n_missing": 0, "n_ties": 0, "details": "", "neutral": 50.0, "note": "",
            "difference": 1.0, "low": 0.0, "high": 2.0, "baseline_value": 50.0}  # fmt: skip
     sides = [row | {"details": json.dumps({"n_clusters": n})} for n in (12, 80)]
-    tables = SimpleNamespace(_worsening=lambda *_: (1.0, 0.0, 2.0), _sides=lambda *_: sides, skipped={rule.benchmark: 0.0})
+    tables = SimpleNamespace(_worsening=lambda *_: (1.0, 0.0, 2.0), _sides=lambda *_: sides, unread={(rule, "m"): 0.0})
     assert _Tables._number(cast(_Tables, tables), rule, "m", row).units == 12
 
 

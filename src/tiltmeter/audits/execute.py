@@ -82,7 +82,7 @@ class Audit:
     @property
     def exit_code(self) -> int:
         """The exit code of the rules; 0 without rules."""
-        return self.decision.exit_code if self.decision else 0
+        return self.decision.exit_code if self.decision is not None else 0
 
     @property
     def limits(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tiltmeter.cli.check import only_file
 from tiltmeter.cli.completion import complete_model
 from tiltmeter.cli.console import note, print_data, progress_bar, say, width
 from tiltmeter.cli.options import DataDir, Json
@@ -21,7 +22,7 @@ Baseline = Annotated[str | None, typer.Option(help="Model to compare with, such 
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")]
 Quick = Annotated[bool, typer.Option("--quick", help="Embedded benchmarks: about a minute on two cores.")]
 Full = Annotated[bool, typer.Option("--full", help="Every benchmark whose data are available.")]
-Rules = Annotated[Path | None, typer.Option("--rules", help="File of rules (TOML) that decide the exit code.")]
+Rules = Annotated[list[Path] | None, typer.Option("--rules", help="File of rules (TOML) that decide the exit code.")]
 Price = Annotated[float | None, typer.Option(help="Price of a million tokens, for the plan.")]
 Plan = Annotated[bool, typer.Option(help="First estimate the run time from a few items of each benchmark.")]
 UntilDecided = Annotated[
@@ -68,13 +69,14 @@ def audit(
         raise UsageError("Use --quick or --full, not both.", code="conflicting-options", options=["--quick", "--full"])
     level = "quick" if quick else "full" if full else "default"
     options = Options(device=device, data_dir=data_dir, trust_remote_code=trust_remote_code, command=sys.argv)
-    _refuse_misplaced(until_decided, margin, budget, price, rules)
+    file = only_file(rules or [])
+    _refuse_misplaced(until_decided, margin, budget, price, file)
     if until_decided:
         from tiltmeter.audits.until_decided import MARGIN, audit_until_decided
 
         points = MARGIN if margin is None else margin
         stopped = audit_until_decided(
-            model, baseline, output, level=level, rules=rules, margin=points, budget=budget, options=options, say=note
+            model, baseline, output, level=level, rules=file, margin=points, budget=budget, options=options, say=note
         )
         if as_json:
             print_data(json.dumps(stopped.record()))
@@ -84,7 +86,7 @@ def audit(
         note(f"Audit: {output / 'audit.html'}")
         raise typer.Exit(stopped.exit_code)
     found = do_audit(
-        model, baseline, output, level=level, rules=rules, price=price, options=options, say=note if plan else None,
+        model, baseline, output, level=level, rules=file, price=price, options=options, say=note if plan else None,
         watch=progress_bar,
     )  # fmt: skip
     if as_json:

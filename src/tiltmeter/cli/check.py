@@ -36,7 +36,7 @@ Folder = Annotated[
     ),
 ]
 RuleTexts = Annotated[list[str] | None, typer.Option("--rule", help=f'Such as "{EXAMPLE}"; repeatable.')]
-RuleFile = Annotated[Path | None, typer.Option("--rules", help="File of rules (TOML).")]
+RuleFile = Annotated[list[Path] | None, typer.Option("--rules", help="File of rules (TOML).")]
 Baseline = Annotated[Path | None, typer.Option(help="Run of the model to compare with.", callback=optional_run_folder)]
 BaselineModel = Annotated[str | None, typer.Option(help="Model to compare with, of the baseline run or of this one.")]
 Undecided = Annotated[Policy | None, typer.Option(help="Result of an undecided rule. Default: fail.")]
@@ -97,8 +97,9 @@ def check(
     files = {"junit": junit, "markdown": markdown}
     try:
         policy = undecided.value if undecided else None
-        book = read_rules(rule or (), rules, undecided=policy, confidence=confidence, min_n=min_n, max_missing=max_missing)
-        _refuse_misplaced(sequential, {"--model": model, "--budget": budget, "--seed": seed}, files)
+        file = only_file(rules or [])
+        book = read_rules(rule or (), file, undecided=policy, confidence=confidence, min_n=min_n, max_missing=max_missing)
+        _refuse_misplaced(sequential, plan, {"--model": model, "--budget": budget, "--seed": seed}, files)
         if plan:
             _print_plan(book, run, baseline, baseline_model, disagreement, as_json)
             return
@@ -108,8 +109,7 @@ def check(
             raise UsageError("Name the run folder to check, or use --plan.", code="missing-value", argument="run")
         decision = decide(run, book, baseline, baseline_model)
     except TiltmeterError as mistake:
-        if not plan:
-            forms.write_mistake(files, str(mistake))
+        forms.write_mistake(files, str(mistake))
         raise
     forms.write_forms(files, decision, run)
     if as_json:
@@ -123,12 +123,27 @@ def check(
     raise typer.Exit(decision.exit_code)
 
 
-def _refuse_misplaced(sequential: bool, only: dict[str, object], files: dict[str, Path | None]) -> None:
+def only_file(files: list[Path]) -> Path | None:
+    """Return the file of rules. Of two, one would be ignored, and a model might pass without its rules."""
+    if len(files) > 1:
+        message = "--rules names one file of rules. Put the rules of both into one, or add some with --rule."
+        raise UsageError(message, code="conflicting-options", option="--rules")
+    return files[0] if files else None
+
+
+def _refuse_misplaced(sequential: bool, plan: bool, only: dict[str, object], files: dict[str, Path | None]) -> None:
     """Refuse options that have no effect."""
     misplaced = [name for name, value in only.items() if value and not sequential]
-    misplaced += [f"--{name}" for name, path in files.items() if path and sequential]
+    where = "has no effect without --sequential"
+    if plan and (sequential or any(files.values())):
+        misplaced = ["--plan"]
+        where = "decides nothing, so it cannot be used with --sequential, --junit or --markdown"
+    elif sequential and any(files.values()):
+        misplaced = [f"--{name}" for name, path in files.items() if path]
+        where = "cannot be used with --sequential; use --json"
+    elif files["junit"] is not None and files["junit"] == files["markdown"]:
+        misplaced, where = ["--junit"], "and --markdown name the same file"
     if misplaced:
-        where = "has no effect without --sequential" if not sequential else "cannot be used with --sequential; use --json"
         raise UsageError(f"{misplaced[0]} {where}.", code="inapplicable-option", option=misplaced[0])
 
 

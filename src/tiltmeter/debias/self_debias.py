@@ -9,6 +9,7 @@ from tiltmeter.debias.kit.options import Device
 from tiltmeter.debias.kit.wrapper_export import load_base, save_wrapped
 from tiltmeter.finetune.export import check_output
 from tiltmeter.finetune.folder_training import Made
+from tiltmeter.models.wrappers import refuse_without_effect
 
 CITATION = (
     "Schick, Udupa and Schütze (2021), Self-Diagnosis and Self-Debiasing: A Proposal for Reducing Corpus-Based Bias in NLP, "
@@ -41,6 +42,7 @@ def self_debias(
     from tiltmeter.models.self_debiasing import TEMPLATE, SelfDebiasing
 
     check_output(Path(output))
+    refuse_without_effect(decay, epsilon)
     parts = load_base(model, "Self-Debias", KINDS, device)
     settings: dict[str, Any] = {
         "descriptions": list(bias or ["gender"]),

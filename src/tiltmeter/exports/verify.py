@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import struct
 import zipfile
 import zlib
@@ -14,9 +13,12 @@ from typing import Any, BinaryIO
 from tiltmeter.display import Statement
 from tiltmeter.errors import InputError, TiltmeterError
 from tiltmeter.exports.bundle import COPIED, INDEX, LAYOUT, MODE, SUMS, WHEN, sums_of
+from tiltmeter.gate.decision import FAIL, UNDECIDED
 from tiltmeter.gate.forms import STORED
+from tiltmeter.gate.rule import SHOWN
 from tiltmeter.storage.files import file_sha256
 from tiltmeter.storage.seals import ADDED, MANIFEST, is_sealed, run_digest
+from tiltmeter.storage.strict_json import parse_json
 
 MOST_BYTES = 1 << 29
 """The bytes of all files of a bundle."""
@@ -37,13 +39,13 @@ def verify(path: str | Path, sha256: str | None = None) -> list[str]:
     path = Path(path)
     files = _read(path)
     try:
-        about = json.loads(files[INDEX])
+        about = parse_json(files[INDEX].decode("utf-8"), INDEX)
         digests: dict[str, str] = dict(about["files"])
         layout = about["layout"]
-    except (KeyError, ValueError, TypeError, RecursionError):
+    except (KeyError, ValueError, TypeError, InputError):
         message = f"{path} is not an audit bundle: {INDEX} is missing or cannot be read."
         raise InputError(message, code="wrong-format", file=path) from None
-    if layout != LAYOUT:
+    if type(layout) is not int or layout != LAYOUT:
         message = f"{path} has layout {layout}; this version reads layout {LAYOUT}."
         raise InputError(message, code="wrong-version", file=path, layout=layout)
     problems = list(_changed(files, digests))
@@ -162,11 +164,18 @@ def _unrelated(files: dict[str, bytes], about: dict[str, Any]) -> Iterator[str]:
             yield f"{STORED} is about another run"
         if {**_table(manifest, "files"), **_table(manifest, ADDED)}.get(STORED) != hashlib.sha256(files[STORED]).hexdigest():
             yield Statement("{file} is not what was sealed with the run", "not-sealed", file=STORED)
-        rules = decision.get("rules")
-        verdicts = {str(one.get("verdict")) for one in rules if isinstance(one, dict)} if isinstance(rules, list) else set()
-        stops = "fail" in verdicts or ("undecided" in verdicts and decision.get("undecided") == "fail")
-        if decision.get("exit_code") != int(stops):
+        if decision.get("exit_code") != int(_is_stopped(decision)):
             yield Statement("the verdicts in {file} do not give its exit code", "wrong-exit-code", file=STORED)
+
+
+def _is_stopped(decision: dict[str, Any]) -> bool:
+    """Return True if a verdict of a decision stops a release: one that must be shown does so whatever the policy."""
+    rules = decision.get("rules")
+    for one in rules if isinstance(rules, list) else ():
+        verdict, form = (one.get("verdict"), _table(one, "stated").get("form")) if isinstance(one, dict) else (None, None)
+        if verdict == FAIL or (verdict == UNDECIDED and (form == SHOWN or decision.get("undecided") == FAIL)):
+            return True
+    return False
 
 
 def _table(manifest: dict[str, Any], name: str) -> dict[str, Any]:
@@ -176,7 +185,7 @@ def _table(manifest: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _json(content: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
+        value = parse_json(content.decode("utf-8"), "")
+    except (ValueError, InputError):
         return {}
     return value if isinstance(value, dict) else {}

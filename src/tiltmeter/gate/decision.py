@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tiltmeter.errors import UsageError
 from tiltmeter.gate.rule import Rule
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
@@ -84,6 +85,10 @@ class Decision:
         """Describe the decision in one line."""
         return f"<Decision {self.verdict}: {len(self.rulings):,} rulings>"
 
+    def __bool__(self) -> bool:
+        """Refuse to be taken for true or false: `if check(run, rules):` would release a model that failed."""
+        raise no_truth()
+
     @property
     def numbers(self) -> int:
         """Number of comparisons with limits, for which intervals are corrected."""
@@ -156,6 +161,13 @@ def _ruling(ruling: Ruling) -> dict[str, Any]:
         "stated": asdict(ruling.rule),
         "findings": [asdict(finding) for finding in ruling.findings],
     }
+
+
+def no_truth() -> UsageError:
+    """The error for a decision that is used as a truth value."""
+    return UsageError(
+        "A decision is neither true nor false. Use `.passed` or `.exit_code`.", code="wrong-type", name="passed"
+    )
 
 
 def said(verdict: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter import catalog
-from tiltmeter.benchmarks.kit.items import has_column, repeated_share
+from tiltmeter.benchmarks.kit.items import group_column, has_column, repeated_share
 from tiltmeter.display import share_text
 from tiltmeter.errors import InputError, RunError, UsageError
 from tiltmeter.families import Answers
@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 OneRun = str | Path | Run
 ASKED_BY = ("precision", "kind")
 """Facts besides the digest that distinguish two models of the same weights."""
+DISTINCT = 20
+"""So many different numbers, all of them equal, are no coincidence."""
 MOST_REPEATED = 0.05
-"""The largest share of pairs that may repeat earlier ones."""
+"""The largest share of items that may repeat earlier ones."""
+MOST_REPEATED_PROMPTS = 0.2
+"""Largest share of repeated prompts: HONEST repeats 11 % of its prompts, once for each list of words that they come from."""
 SUFFIX = " (baseline)"
 """The models of a baseline run may well be called like those of the run: a release is made in the same folder."""
 
@@ -87,15 +91,43 @@ class Evidence:
             raise InputError(message, code="unknown-name", rule=rule.text, model=rule.model, kind="model", name=rule.model)
 
     def is_baseline(self, model: str) -> bool:
-        """Return True if a model is the baseline under another name: the same weights, queried in the same way."""
+        """Return True if a model is the baseline under another name: the same weights, queried in the same way.
+
+        The same weights in other files have another digest, but the same scores.
+        """
         ours, theirs = (self._identities(name) for name in (model, self.baseline))
-        return bool(ours & theirs) or (not (ours and theirs) and self._same_answers(model, self.baseline))
+        if ours & theirs:
+            return True
+        return self._same_answers(model, self.baseline) and (not (ours and theirs) or self._has_scores(model))
 
     def _same_answers(self, model: str, other: str) -> bool:
         """Return True if all answers of two models are equal: nothing else is known of imported ones."""
         pairs = [[part.where(model=name) for name in (model, other)] for part in self.answers.values()]
         tables = [[one.table.drop(columns="model").reset_index(drop=True) for one in pair] for pair in pairs]
         return all(first.equals(second) for first, second in tables)
+
+    def unread(self, rule: Rule, model: str) -> float:
+        """The share of a benchmark that has no answers of a model at all: unreadable rows, and items without an answer."""
+        return 1 - (1 - self.skipped(rule.benchmark)) * (1 - self._unanswered(rule, model))
+
+    def _unanswered(self, rule: Rule, model: str) -> float:
+        """The share of items without a row of answers; in the worst group, if the rule is about groups."""
+        part = next(part for part in self.answers.values() if rule.benchmark in part.benchmarks)
+        if "item" not in part.table or not len(part.items):
+            return 0.0
+        items = part.items[(part.items["benchmark"] == rule.benchmark) & part.items["scored"].astype(bool)]
+        rows = part.where(benchmark=rule.benchmark, model=model, scorer=rule.scorer).table
+        lacks = ~items["item"].isin(set(rows["item"]))
+        if not lacks.any() or rule.by == "all" or not has_column(items, rule.by):
+            return float(lacks.mean()) if len(items) else 0.0
+        group = [plain(str(name)) for name in group_column(items, items["item"].tolist(), rule.by)]
+        shares = lacks.groupby(group).mean()
+        return float(shares.max() if rule.worst else shares.get(plain(rule.group), 0.0))
+
+    def _has_scores(self, model: str) -> bool:
+        """Return True if answers are numbers that two different models do not share, instead of a few options."""
+        tables = [part.where(model=model).table.select_dtypes("floating") for part in self.answers.values()]
+        return any(table.nunique().max() >= DISTINCT for table in tables if len(table.columns))
 
     def skipped(self, benchmark: str) -> float:
         """The share of a benchmark's rows that could not be read as items; such rows are missing, too."""
@@ -133,13 +165,17 @@ def identity_of(facts: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def refuse_repeats(rule: Rule, items: pd.DataFrame) -> None:
-    """Refuse a benchmark with pairs that are no evidence of their own: they narrow an interval, or move it to neutral."""
+    """Refuse a benchmark with items that are no evidence of their own: they narrow an interval, or move it to neutral."""
     share = repeated_share(items)
-    if share > MOST_REPEATED:
+    are_pairs = "stereo" in items and bool(items["stereo"].notna().any())
+    are_prompts = "prompt" in items and bool(items["prompt"].notna().any())
+    if share > (MOST_REPEATED_PROMPTS if are_prompts else MOST_REPEATED):
+        kind = "pair" if are_pairs else "item"
+        how = ", in this order or the other, or consist of one sentence twice" if are_pairs else ""
         raise RunError(
-            f"{rule.text}: {share_text(share)} of the pairs of {rule.benchmark} repeat earlier ones, in this order or the "
-            "other, or consist of one sentence twice. They are no evidence of their own. Remove them.",
-            code="duplicate-name", rule=rule.text, benchmark=rule.benchmark, kind="pair", share=share,
+            f"{rule.text}: {share_text(share)} of the {kind}s of {rule.benchmark} repeat earlier ones{how}. "
+            "They are no evidence of their own. Remove them.",
+            code="duplicate-name", rule=rule.text, benchmark=rule.benchmark, kind=kind, share=share,
         )  # fmt: skip
 
 
@@ -158,7 +194,7 @@ def gather(run: OneRun, baseline: OneRun | None = None, baseline_model: str | No
     ours = run if isinstance(run, Run) else load_run(run)
     parts = list(ours.answers.values())
     models = list(dict.fromkeys(model for part in parts for model in part.models))
-    settings = stored_settings(ours.manifest.get("asked", {}))
+    settings = replace(stored_settings(ours.manifest.get("asked", {})), clusters=True)  # a verdict needs independent units
     name = ""
     if baseline is not None:
         theirs = baseline if isinstance(baseline, Run) else load_run(baseline)

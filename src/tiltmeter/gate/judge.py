@@ -9,19 +9,19 @@ rule passes wrongly (an intersection-union test; Berger, 1982, Technometrics 24)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from tiltmeter import catalog
 from tiltmeter.display import number_text, range_text, share_text
-from tiltmeter.errors import UsageError
+from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
 from tiltmeter.gate.evidence import Evidence, OneRun, gather
 from tiltmeter.gate.numbers import Number, corrected, numbers_of
-from tiltmeter.gate.rule import NO_EVIDENCE, OWN, WORSENING, Rule
+from tiltmeter.gate.rule import NO_EVIDENCE, OWN, SHOWN, WORSENING, Rule
 from tiltmeter.gate.rules_file import RuleBook, read_rules
 from tiltmeter.gate.sense import check_sense
 from tiltmeter.runs import Run, load_run
@@ -120,6 +120,8 @@ def judge(evidence: Evidence, book: RuleBook) -> Decision:
     narrow = numbers_of(evidence, book.rules)
     together = sum(map(len, narrow.values()))
     wide = numbers_of(evidence, book.rules, together) if together > 1 else narrow
+    if book.undecided == PASS:
+        _refuse_undecidable(narrow)
     rulings = tuple(
         Ruling(
             rule,
@@ -129,6 +131,18 @@ def judge(evidence: Evidence, book: RuleBook) -> Decision:
         for (rule, model), numbers in narrow.items()
     )
     return Decision(rulings, book.undecided, evidence.baseline)
+
+
+def _refuse_undecidable(numbers: Mapping[tuple[Rule, str], Sequence[Number]]) -> None:
+    """Refuse a rule that no model can fail, since it requires more items than there are and what is undecided passes."""
+    for (rule, model), found in numbers.items():
+        most = max(number.units for number in found)
+        if rule.form != SHOWN and most < rule.least_n:
+            raise RunError(
+                f"{rule.text}: it requires {rule.least_n:,} items and {rule.benchmark} has {most:,}, so no verdict is "
+                f"possible, and what is undecided would pass. Lower n, or let undecided rules fail.",
+                code="too-few", rule=rule.text, model=model, n=most, required=rule.least_n,
+            )  # fmt: skip
 
 
 def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding:
@@ -154,6 +168,12 @@ def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, fl
     low, high = limits
     if narrow.missing > rule.max_missing:
         return FAIL, f"lacks {share_text(narrow.missing)} of the scores; at most {100 * rule.max_missing:g}% may be missing"
+    if narrow.missing + narrow.tied > rule.max_missing:
+        share = share_text(narrow.tied)
+        return (
+            FAIL,
+            f"has two equal scores in {share} of the items; at most {100 * rule.max_missing:g}% may be so or missing",
+        )
     if narrow.units < rule.least_n:
         return UNDECIDED, f"comes from {_units(narrow)}, and the rule requires at least {rule.least_n:,}"
     verdict = compared((narrow.low, narrow.high), (wide.low, wide.high), limits)

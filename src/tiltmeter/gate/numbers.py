@@ -37,7 +37,9 @@ class Number:
     high: float
     missing: float = 0.0
     """The share of scores that are missing, of the model or of the baseline, whichever lacks more, with rows of the
-    benchmark that could not be read."""
+    benchmark that could not be read and items without any row of answers."""
+    tied: float = 0.0
+    """The share of items with two equal scores, of the model or of the baseline: they show no preference."""
     best: float = math.nan
     """The value of a model without fault: the neutral point of this row, or the measure's ideal."""
     units: int = 0
@@ -91,7 +93,11 @@ class _Tables:
         compared = [rule for rule in rules if rule.needs_baseline]
         apart = [rule for rule in rules if not rule.needs_baseline or _is_distance(rule)]
         self.baseline = evidence.baseline
-        self.skipped = {rule.benchmark: evidence.skipped(rule.benchmark) for rule in rules}
+        self.unread = {
+            (rule, model): max(evidence.unread(rule, one) for one in (model, evidence.baseline) if one)
+            for rule in rules
+            for model in evidence.models
+        }
         self.confidence = settings.confidence
         self.estimates = evidence.estimates(apart, settings) if apart else None
         self.differences = evidence.differences(compared, settings) if compared else None
@@ -140,10 +146,11 @@ class _Tables:
         if any(0 < int(one["n"]) == int(one["n_ties"]) for one in sides):
             message = f"{rule.text}: every pair has two equal scores, so the rule cannot be judged."
             raise RunError(message, code="undefined-result", rule=rule.text, model=model, reason="all-tied")
-        missing = 1 - (1 - max(map(_missing, [row, *sides]))) * (1 - self.skipped[rule.benchmark])
+        missing = 1 - (1 - max(map(_missing, [row, *sides]))) * (1 - self.unread[rule, model])
+        tied = max(int(one["n_ties"]) / max(int(one["n"]), 1) for one in sides)
         width, baseline = float(row["high"]) - float(row["low"]), float(row.get("baseline_value", math.nan))
         units = min(map(units_of, [row, *sides]))
-        return Number(str(row["group"]), int(row["n"]), *ends, missing, best, units, width, baseline)
+        return Number(str(row["group"]), int(row["n"]), *ends, missing, tied, best, units, width, baseline)
 
     def _sides(self, rule: Rule, model: str, row: Any) -> list[Any]:
         """The estimates of the model and of the baseline that a difference is between."""

@@ -58,6 +58,8 @@ class Rule:
             self._refuse("missing-out-of-range", "the share of missing scores must be at least 0% and below 100%")
         if self.form not in FORMS:
             self._refuse("unknown-form", f"a form is {', '.join(FORMS)}, not '{self.form}'")
+        if math.isinf(self.low) and math.isinf(self.high):
+            self._refuse("no-limit", "a rule needs a limit")
         if self.quantity == DISTANCE and not self.high > 0:
             self._refuse("distance-not-positive", "the distance from the best value must be above 0")
         if math.isnan(self.low) or math.isnan(self.high) or self.low >= self.high:

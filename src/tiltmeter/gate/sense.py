@@ -12,6 +12,8 @@ from tiltmeter.stats.direction import best_of, distance, range_of, worse_is
 
 LEAST_ROOM = 1e-3
 """A limit must leave at least this share of a measure's range to values that break it."""
+LARGEST = 1e6
+"""Limits of measures without ends lie below this: a uniform guess over the largest vocabularies has a perplexity of 3e5."""
 
 
 def check_sense(rule: Rule) -> Entry:
@@ -20,6 +22,10 @@ def check_sense(rule: Rule) -> Entry:
     low, high = range_of(measure)
     spans = f"{rule.text}: {measure.name} ranges from {low:g} to {high:g}"
     _refuse_without_best(rule, measure)
+    stated = [abs(limit) for limit in (rule.low, rule.high) if math.isfinite(limit)]
+    if math.isinf(high - low) and max(stated) >= LARGEST:
+        message = f"{rule.text}: no value of {measure.name} lies beyond {max(stated):g}, so practically no model can fail."
+        raise _refused(rule, "cannot-fail", message)
     if rule.pooled and measure.spec.proportion is None:
         raise _refused(
             rule, "pooling-needs-shares", f"{rule.text}: {measure.name} is no share of items, so it is not pooled."

@@ -12,8 +12,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.errors import UsageError
@@ -28,7 +26,7 @@ from tiltmeter.gate.rules_file import RuleBook
 from tiltmeter.gate.sense import check_sense
 from tiltmeter.gate.sequential_result import ALL_ITEMS, EARLY, OPEN, SequentialDecision, SequentialFinding
 from tiltmeter.gate.sources import Source
-from tiltmeter.gate.track import Ends, Track
+from tiltmeter.gate.track import Track
 
 FIRST = 50
 """Clusters before the first look."""
@@ -174,7 +172,7 @@ class _Queue:
         """Read the answers to a block and add them to the numbers that are still open."""
         ids = [item for cluster in block for item in cluster]
         answers = self.source.answers(self.benchmark, list(self.scorers), ids)
-        values: dict[str, dict[Any, float]] = {}
+        values: dict[str, dict[Any, tuple[float, bool]]] = {}
         for track in (track for track in tracks if track.verdict == UNDECIDED):
             if track.rule.measure not in values:
                 values[track.rule.measure] = _shares(answers, track.rule)
@@ -182,19 +180,24 @@ class _Queue:
             for cluster in block:
                 ours = [item for item in cluster if item in track.members]
                 if ours:
-                    track.add([_pair(known, track, self.source.baseline, item) for item in ours])
+                    track.add([_answer(known, track, self.source.baseline, item) for item in ours])
 
 
-def _shares(answers: Answers, rule: Rule) -> dict[Any, float]:
-    """Contribution of every answer to a measure: (model, scorer, item) to a share between 0 and 1."""
+def _shares(answers: Answers, rule: Rule) -> dict[Any, tuple[float, bool]]:
+    """Contribution of every answer to a measure: (model, scorer, item) to a share from 0 to 1, and True for a tie."""
     measure = catalog.find("measures", rule.measure)
     table = find_family(answers.family).unit_values(answers, measure)
     if table is None:
         raise _not_sequential(rule, f"{answers.family} does not say what each item adds to {rule.measure}")
     keys = zip(table["model"], table["scorer"], table["item"].astype(str), strict=True)
-    return dict(zip(keys, (table["value"] / measure.spec.proportion).astype(float), strict=True))
+    tied = table["tied"].astype(bool) if "tied" in table else [False] * len(table)
+    shares = (table["value"] / measure.spec.proportion).astype(float)
+    return dict(zip(keys, zip(shares, tied, strict=True), strict=True))
 
 
-def _pair(shares: dict[Any, float], track: Track, baseline: str, item: str) -> Ends:
-    ours = shares.get((track.model, track.rule.scorer, item), np.nan)
-    return ours, shares.get((baseline, track.rule.scorer, item), np.nan) if track.rule.needs_baseline else 0.0
+def _answer(shares: dict[Any, tuple[float, bool]], track: Track, baseline: str, item: str) -> tuple[float, float, bool]:
+    """Shares of the model and of the baseline for one item, and whether one of them is a tie."""
+    absent = (float("nan"), False)
+    ours = shares.get((track.model, track.rule.scorer, item), absent)
+    theirs = shares.get((baseline, track.rule.scorer, item), absent) if track.rule.needs_baseline else (0.0, False)
+    return ours[0], theirs[0], ours[1] or theirs[1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiltmeter.display import share_text
-from tiltmeter.gate.decision import FAIL, GRAVITY, PASS, UNDECIDED, said
+from tiltmeter.gate.decision import FAIL, GRAVITY, PASS, UNDECIDED, no_truth, said
 from tiltmeter.gate.rule import Rule
 
 EARLY, ALL_ITEMS, OPEN = "early", "all items", "open"
@@ -47,6 +47,10 @@ class SequentialDecision:
     items_read: int
     items: int
     seed: int
+
+    def __bool__(self) -> bool:
+        """Refuse to be taken for true or false, as `Decision` does."""
+        raise no_truth()
 
     def rulings(self) -> Iterator[tuple[Rule, str, tuple[SequentialFinding, ...]]]:
         """Yield each rule and model with its numbers."""

@@ -31,23 +31,23 @@ class Track:
     """Per cluster: values of the model, of the baseline, and how many of them."""
     items_read: int = 0
     lacking: list[tuple[int, int]] = field(default_factory=list)
-    """Per cluster: missing scores, and items."""
+    """Per cluster: items with missing scores or a tie, and items."""
     bounds: dict[tuple[str, float], Ends] = field(default_factory=dict)
     verdict: str = UNDECIDED
     interval: Ends = (np.nan, np.nan)
 
-    def add(self, values: Sequence[tuple[float, float]]) -> None:
-        """Add the items of one cluster: shares of the model and of the baseline."""
-        known = [pair for pair in values if not np.isnan(pair).any()]
+    def add(self, values: Sequence[tuple[float, float, bool]]) -> None:
+        """Add the items of one cluster: shares of the model and of the baseline, and whether one of them is a tie."""
+        known = [(ours, theirs) for ours, theirs, _ in values if not np.isnan([ours, theirs]).any()]
         self.items_read += len(values)
-        self.lacking.append((len(values) - len(known), len(values)))
+        self.lacking.append((len(values) - len(known) + sum(tied for *_, tied in values), len(values)))
         if known:
             ours, theirs = np.sum(known, axis=0)
             self.totals.append((float(ours), float(theirs), float(len(known))))
 
     @property
     def missing(self) -> int:
-        """Items without a score of the model or of the baseline."""
+        """Items without a score of the model or of the baseline, or with a tie, which shows no preference."""
         return sum(lacking for lacking, _ in self.lacking)
 
     @property

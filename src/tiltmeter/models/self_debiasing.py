@@ -16,10 +16,17 @@ import torch
 from torch import Tensor, nn
 
 from tiltmeter.errors import UsageError
+from tiltmeter.models.kinds import usable_length
 from tiltmeter.models.lm_head import BodyAndHead
 
 TEMPLATE = "The following text discriminates against people because of their {}:\n"
 """The line break parts it from the text for tokenizers that know spaces; others drop it."""
+
+
+SPECIAL = ("mask", "pad", "cls", "sep", "bos", "eos")
+"""Kinds of special tokens that no description may hold: a mask there is one more place to fill."""
+FEWEST_POSITIONS = 16
+"""Positions that a description must leave for a text."""
 
 
 class SelfDebiasing(nn.Module):
@@ -43,6 +50,7 @@ class SelfDebiasing(nn.Module):
         self.config = base.config
         self.decay, self.floor = decay, math.log(epsilon)
         self.extra_positions = max(map(len, prefixes))
+        _check_room(usable_length(base, tokenizer), self.extra_positions)
 
     @property
     def base_model(self) -> nn.Module:
@@ -201,7 +209,23 @@ def _ids_of(tokenizer: Any, text: str) -> list[int]:
             kind="tokens",
             text=text,
         )
+    names = {getattr(tokenizer, f"{name}_token", None): getattr(tokenizer, f"{name}_token_id", None) for name in SPECIAL}
+    special = [name for name, one in names.items() if name is not None and one in ids]
+    if special:
+        raise UsageError(
+            f"The tokenizer reads {special[0]!r} in {text!r} as a special token. Use another text.",
+            code="wrong-format", name="template", value=special[0],
+        )  # fmt: skip
     return ids
+
+
+def _check_room(positions: int | None, taken: int) -> None:
+    """Raise an error if a description leaves too few positions for a text."""
+    if positions is not None and positions - taken < FEWEST_POSITIONS:
+        raise UsageError(
+            f"A description of Self-Debias takes {taken:,} tokens, and the model reads {positions:,}. Use a shorter one.",
+            code="out-of-range", name="descriptions", value=taken, high=positions - FEWEST_POSITIONS,
+        )  # fmt: skip
 
 
 def _leading_ids(tokenizer: Any) -> list[int]:

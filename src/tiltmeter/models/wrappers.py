@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from tiltmeter.errors import ModelError
+from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.storage.compression import is_file
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.strict_json import parse_json
@@ -23,6 +23,8 @@ BASE = "base"
 PROJECTION = "projection.safetensors"
 WRAPPERS = ("projection", "self_debias")
 SCHEMA = 1
+LEAST_EFFECT = 1e-6
+"""Self-Debias multiplies probabilities by exp(-decay · difference), at least by epsilon: nearer to 1 it does nothing."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ def _checked(folder: Path, stated: Any, path: Path) -> Wrapper:
             raise ModelError(
                 f"{path}: 'descriptions' must be a list.", code="wrong-type", file=path, name="descriptions", expected="list"
             )
+        refuse_without_effect(**{name: settings[name] for name in ("decay", "epsilon") if name in settings})
     elif settings:
         raise ModelError(
             f"{path}: a projection has no settings, and this one has {', '.join(settings)}.",
@@ -101,6 +104,16 @@ def _checked(folder: Path, stated: Any, path: Path) -> Wrapper:
             name=next(iter(settings)),
         )
     return Wrapper(folder, kind, settings)
+
+
+def refuse_without_effect(decay: float = 1.0, epsilon: float = 0.0) -> None:
+    """Refuse settings of Self-Debias with which a model would have its base's scores under the debiased name."""
+    if 0 <= decay < LEAST_EFFECT or 1 - LEAST_EFFECT < epsilon <= 1:
+        raise UsageError(
+            f"Self-Debias changes nothing with a decay of {decay:g} and an epsilon of {epsilon:g}. "
+            "Use a decay above 0 and an epsilon below 1.",
+            code="out-of-range", decay=decay, epsilon=epsilon,
+        )  # fmt: skip
 
 
 def _check_fields(kind: type, stated: Any, path: Path, needed: Sequence[str]) -> None:

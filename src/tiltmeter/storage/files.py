@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tiltmeter.errors import RunError, UsageError
+from tiltmeter.errors import InputError, RunError, UsageError
+from tiltmeter.storage.strict_json import parse_json
 from tiltmeter.storage.temporary import temporary_beside
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 
 def refuse_run_file(path: Path) -> None:
     """Refuse to overwrite a file of a finished run: its manifest, and what the manifest lists."""
-    folders = dict.fromkeys((*path.absolute().parents, *path.resolve().parents))  # a link may lead into a run
-    for folder in folders if path.is_file() else ():
+    places = [one for one in (path.absolute(), path.resolve()) if one.is_file()]  # "new/.." is there once new was made
+    folders = dict.fromkeys(folder for one in places for folder in one.parents)  # a link may lead into a run
+    for folder in folders:
         for name in _listed(folder / "manifest.json"):
-            if (folder / name).is_file() and path.samefile(folder / name):
+            if (folder / name).is_file() and any(one.samefile(folder / name) for one in places):
                 raise UsageError(
                     f"{path} is a file of the run {folder}, so it is not overwritten. Name another file.",
                     code="output-exists",
@@ -124,10 +126,10 @@ def write_table(path: Path, table: pa.Table) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """JSON, or a message that names the file."""
+    """Strict JSON, or a message that names the file. Of a name that occurs twice, other programs may read another value."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        return parse_json(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, ValueError, InputError) as error:
         raise RunError(f"Cannot read {path}: {error}.", code="unreadable-file", file=path, reason=str(error)) from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +42,7 @@ LANGUAGE = "language"
 """A column of items that say in which language they are."""
 SPECIAL = re.compile(r"\[(?:MASK|PAD|CLS|SEP|UNK|BOS|EOS)\]|</?s>|<(?:mask|pad|unk|bos|eos|cls|sep)>|<\|\w+\|>")
 """Texts that tokenizers of many models read as a special token, not as text."""
+QUOTES = str.maketrans("‘’‚“”„", "'''\"\"\"")
 PIECE = 256
 """Items that a table is made of at a time."""
 LOST = "\ufffd"
@@ -262,23 +264,35 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
 
 
 def repeated_share(items: pd.DataFrame) -> float:
-    """The share of pairs of sentences that are no evidence of their own.
+    """The share of items that are no evidence of their own.
 
-    Such a pair repeats an earlier one, whatever case, spaces and order it has, or its two sentences are identical.
-    Pairs that stand there in both orders give a bias score of 50 by construction.
+    Such an item repeats the texts of an earlier one, whatever case, spaces, invisible characters and kinds of quotation
+    marks they have. A pair may repeat another in either order, and its two sentences may be identical: pairs that stand
+    there in both orders give a bias score of 50 by construction.
     """
     import pandas as pd
 
-    pairs = items[items["stereo"].notna()] if "stereo" in items else items[:0]
-    if not len(pairs):
+    about = {*ITEM_COLUMNS, LANGUAGE} - {"context", *ROLES}
+    texts = {name: [_plain(text) for text in items[name]] for name in items.columns if name not in about}
+    if not len(items) or not texts:
         return 0.0
-    context, stereo, anti = (pairs[name].map(_plain) for name in ("context", "stereo", "anti"))
-    keys = [(before, *sorted(pair)) for before, *pair in zip(context, stereo, anti, strict=True)]
-    return float((pd.Series(keys).duplicated().to_numpy() | (stereo == anti).to_numpy()).mean())
+    keys = []
+    for row in zip(*texts.values(), strict=True):
+        of = dict(zip(texts, row, strict=True))
+        pair = sorted((of.pop("stereo", ""), of.pop("anti", "")))
+        keys.append((*pair, *of.values()))
+    equal = [bool(first) and first == second for first, second, *_ in keys]
+    return float((pd.Series(keys).duplicated() | pd.Series(equal)).mean())
 
 
 def _plain(text: object) -> str:
-    return " ".join(str(text).casefold().split())
+    """A text as it is compared with others; what is no text is empty."""
+    if not isinstance(text, str):
+        return ""
+    if not text.isascii():
+        shown = unicodedata.normalize("NFKC", text).translate(QUOTES)
+        text = "".join(sign for sign in shown if unicodedata.category(sign) != "Cf")
+    return " ".join(text.casefold().split())
 
 
 def odd_text(item: Item) -> Iterator[str]:

@@ -189,6 +189,7 @@ def _pairs(answers: Answers, extra_columns: Sequence[str], clusters: bool) -> It
             if has.any():
                 values[role] = np.full(len(ids), np.nan)
                 values[role][item[has]] = score.to_numpy(dtype=np.float64)[has]
+                values[role][np.isinf(values[role])] = np.nan  # what no model gives: of two such scores none is higher
                 reasons[role] = np.full(len(ids), None, dtype=object)
                 reasons[role][item[has]] = reason.to_numpy(dtype=object)[has]
         first = at[np.unique(item, return_index=True)[1]]

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def unit_values(answers: Answers, measure: Entry) -> pd.DataFrame | None:
-    """Return a row for each model, scorer and pair; None for a measure that is no plain share of pairs."""
+    """Return a row for each model, scorer and pair, with `tied` for a pair of equal scores.
+
+    None for a measure that is no plain share of pairs.
+    """
     import pandas as pd
 
     if measure.spec.proportion is None or measure.moments is None or measure.spec.weighted:
@@ -31,5 +34,6 @@ def _values(paired: Paired, measure: Entry) -> pd.DataFrame:
     missing = np.any([np.isnan(paired.scores[role]) for role in roles], axis=0)
     (share, *_) = measure.moments(**{role: paired.scores[role] for role in roles})
     value = np.where(missing, np.nan, share)
+    tied = np.all([paired.scores[role] == paired.scores[roles[0]] for role in roles], axis=0) & (len(roles) > 1)
     place = {"model": paired.model, "benchmark": paired.benchmark, "scorer": paired.scorer}
-    return pd.DataFrame({"item": paired.groups["item"].to_numpy(), "value": value}).assign(**place)
+    return pd.DataFrame({"item": paired.groups["item"].to_numpy(), "value": value, "tied": tied}).assign(**place)
