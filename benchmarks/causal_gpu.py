@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,14 +30,19 @@ import transformers
 
 import tiltmeter
 from causal_model import VOCABULARY, build, write_tokenizer
-from causal_settings import attention_kernels, profiled, settings, trial
+from causal_settings import attention_kernels, counting_kernels, profiled, settings, trial
 from causal_speed import SIZES, Harness, Plain, seconds
 from tiltmeter.families.choices.prompts import find_prompt, orders_of
 from tiltmeter.models import LanguageModel
 
 PEAK = {"NVIDIA H200": 989e12, "NVIDIA H100": 989e12, "NVIDIA A100": 312e12}
 """Operations per second in bfloat16 without sparsity, by the vendor's data sheets."""
-STEPS = ("passes", "profile", "plain", "harness", "settings", "kernels", "flex", "command")
+STEPS = ("passes", "profile", "plain", "harness", "settings", "kernels", "flex", "command", "quantized")
+LATE = (
+    "import sys; from tiltmeter.models import pretrained; pretrained.start_device = lambda device: None; "
+    "from tiltmeter.cli import main; main()"
+)
+"""The command line, with a GPU that starts when it is first needed."""
 LETTERS = tiltmeter.ChoicesOptions(protocols=("letters",), orders="all")
 
 
@@ -195,15 +200,30 @@ def measure(shape: str, args: argparse.Namespace, work: Path, results: Results, 
             )
     if "kernels" in args.steps:
         attempt("attention kernels", lambda: attention_kernels(module.config, args.device, flex=False))
+        attempt("counting kernels", lambda: counting_kernels(module.config.vocab_size, args.device))
     if "flex" in args.steps:
         attempt("flex attention", lambda: attention_kernels(module.config, args.device, flex=True))
-    if "command" in args.steps:
+    if {"command", "quantized"} & set(args.steps):
         attempt("saved", lambda: saved(module, work / shape))
         del model, module
         gc.collect()
         torch.cuda.empty_cache()
+        measure_saved(attempt, args, work, work / shape, results.until, benches["crows-pairs"])
+
+
+def measure_saved(
+    attempt: Callable[..., Any], args: argparse.Namespace, work: Path, folder: Path, until: float, bench: Any
+) -> None:
+    """What needs the weights in files."""
+    if "command" in args.steps:
+        attempt("compiled", partial(compiled, args, work))
         for turn in range(args.turns):
-            attempt(f"command {turn}", partial(whole_command, work / shape, args, work / f"run-{turn}", results.until))
+            attempt(f"command {turn}", partial(whole_command, folder, args, work / f"run-{turn}", until))
+        late = partial(whole_command, folder, args, work / "run-late", until, ["-c", LATE])
+        attempt("command, GPU started late", late)
+    if "quantized" in args.steps:
+        for bits in ("8bit", "4bit"):
+            attempt(bits, partial(quantized, folder, bits, args, bench))
 
 
 def saved(module: Any, folder: Path) -> dict[str, float]:
@@ -213,12 +233,37 @@ def saved(module: Any, folder: Path) -> dict[str, float]:
     return {"seconds": round(time.perf_counter() - began, 1)}
 
 
-def whole_command(folder: Path, args: argparse.Namespace, out: Path, until: float) -> dict[str, Any]:
+def quantized(folder: Path, bits: str, args: argparse.Namespace, bench: Any) -> dict[str, Any]:
+    """Loading by bitsandbytes, and the pass."""
+    began = time.perf_counter()
+    model = tiltmeter.load_model(folder, device=args.device, quantize=bits)
+    loaded = round(time.perf_counter() - began, 2)
+    model._fixed = model.identity
+    return {"load_seconds": loaded} | timed(lambda: asked(model, bench), args.device, args.setting_repeats)
+
+
+KEPT = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Python keeps what it compiles, as it does for installed packages."""
+
+
+def compiled(args: argparse.Namespace, work: Path) -> dict[str, Any]:
+    """A small run, which compiles every module that a run imports."""
+    words = ["run", "-m", "plumb-clm", "-b", "starter-pairs", "--limit", "2", "-o", str(work / "small"), "--no-cache"]
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "tiltmeter", *words, "--device", args.device]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | KEPT)
+    return {"seconds": round(time.perf_counter() - began, 2), "rc": done.returncode, "stderr": done.stderr[-300:]}
+
+
+def whole_command(
+    folder: Path, args: argparse.Namespace, out: Path, until: float, start: Sequence[str] = ("-m", "tiltmeter")
+) -> dict[str, Any]:
     """`tiltmeter run` on CrowS-Pairs without stored answers; the first turn hashes the weights, too."""
     pairs = args.data / "crows-pairs" / "crows_pairs_anonymized.csv"
     options = ["-m", folder, "-b", pairs, "-o", out, "--no-cache", "--timings", "--device", args.device]
-    command = [sys.executable, "-m", "tiltmeter", "run", *map(str, options), *args.command_options]
-    environment = {**os.environ, "TILTMETER_CACHE": str(folder.parent / "cache")}
+    limit = ["--limit", str(args.limit)] if args.limit else []
+    command = [sys.executable, *start, "run", *map(str, options), *limit, *args.command_options]
+    environment = {**os.environ, **KEPT, "TILTMETER_CACHE": str(folder.parent / "cache")}
     began = time.perf_counter()
     left = max(5.0, until - began)
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=left)

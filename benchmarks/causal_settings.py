@@ -5,13 +5,15 @@ import pstats
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tiltmeter.models import forward_pass, lm_head, prefix_trees
+from tiltmeter.models.logits import LogProbabilities
 from tiltmeter.probes import likelihood
 
 Change = tuple[AbstractContextManager[Any], dict[str, Any]]
@@ -38,6 +40,18 @@ def replaced(place: Any, name: str, value: Any) -> Iterator[None]:
 
 
 @contextmanager
+def fused_norms(module: Any) -> Iterator[None]:
+    """Each RMS norm by torch's one kernel instead of the six of transformers; it rounds once less."""
+    norms = [part for part in module.modules() if type(part).__name__ == "LlamaRMSNorm"]
+    with ExitStack() as replacing:
+        for norm in norms:
+            shape, weight, eps = norm.weight.shape, norm.weight, norm.variance_epsilon
+            forward = partial(torch.nn.functional.rms_norm, normalized_shape=shape, weight=weight, eps=eps)
+            replacing.enter_context(lm_head.forwarding(norm, forward))
+        yield
+
+
+@contextmanager
 def cudnn_first() -> Iterator[None]:
     """Attention by cuDNN, which makes a plan for each shape and takes masks."""
     kernels = [SDPBackend.CUDNN_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
@@ -60,12 +74,14 @@ def settings(model: Any, names: Sequence[str]) -> dict[str, Change]:
 
     found = {
         "rows of 256": rows(256),
+        "fused norms": (fused_norms(model._module), {}),
         "cuDNN": (replaced(forward_pass, "without_plans", cudnn_first), {}),
         "batches of 8192": (replaced(likelihood, "BLOCK_ITEMS", likelihood.BLOCK_ITEMS), {"batch_tokens": 8192}),
         "rows of 1024": rows(1024),
         "blocks of 200 and 500": blocks(200, 500),
         "rows of 128": rows(128),
         "one block": blocks(10**6, 10**6),
+        "blocks of 100, 300 and 700": blocks(100, 300, 700),
         "blocks of 400 and 1200": blocks(400, 1200),
         "blocks of 100 and 250": blocks(100, 250),
         "logits 2^26": chunks(2**26),
@@ -152,6 +168,23 @@ def attention_kernels(config: Any, device: str, *, flex: bool, length: int = 512
     if flex:
         return {"flex, block mask": flex_milliseconds(query, key, value, ends, device)}
     return {name: milliseconds(run, device) for name, run in kernels.items()}
+
+
+def counting_kernels(vocabulary: int, device: str) -> dict[str, Any]:
+    """Milliseconds of the parts of reading logits: log-probabilities, and counting what is larger in other ways."""
+    dtype = torch.bfloat16 if device == "cuda" else torch.float32
+    logits = torch.randn(
+        max(1, (2**27 if device == "cuda" else 2**20) // vocabulary), vocabulary, device=device, dtype=dtype
+    )
+    picked = logits[:, :1].clone()
+    ways: dict[str, Callable[[], Any]] = {
+        "log-softmax": lambda: LogProbabilities(logits),
+        "count, truth values": lambda: (logits > picked).sum(1),
+        "count, truth values in 32 bits": lambda: (logits > picked).sum(1, dtype=torch.int32),
+        "count, floats": lambda: torch.gt(logits, picked, out=torch.empty_like(logits)).sum(1, dtype=torch.float32),
+        "count_nonzero": lambda: torch.count_nonzero(logits > picked, dim=1),
+    }
+    return {"logits": logits.numel()} | {name: milliseconds(run, device) for name, run in ways.items()}
 
 
 def with_kernel(backend: Any, run: Callable[[], Any]) -> Callable[[], Any]:

@@ -49,9 +49,11 @@ def timed(model: tiltmeter.LanguageModel, bench: tiltmeter.Benchmark, repeats: i
     """Median seconds of the whole of `score`: tokenising, aligning, forwarding, ranking, scoring."""
     tiltmeter.score(model, bench, SCORERS, cache=False)  # the first pass loads kernels
     seconds = []
-    torch.cuda.reset_peak_memory_stats()
-    for _ in range(repeats):
+    on_gpu = model.device != "cpu"
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats()
         torch.cuda.synchronize()
+    for _ in range(repeats):
         start = time.perf_counter()
         scores = tiltmeter.score(model, bench, SCORERS, cache=False)
         seconds.append(time.perf_counter() - start)
@@ -59,7 +61,7 @@ def timed(model: tiltmeter.LanguageModel, bench: tiltmeter.Benchmark, repeats: i
     return {
         "seconds": statistics.median(seconds),
         "all_seconds": seconds,
-        "peak_gib": torch.cuda.max_memory_allocated() / 2**30,
+        "peak_gib": torch.cuda.max_memory_allocated() / 2**30 if on_gpu else None,
         "bias_score": dict(zip(table["scorer"], table["value"], strict=True)),
         "batches": scores.manifests[0]["batches_computed"],
         "sequences": scores.manifests[0]["sequences_forwarded"],
@@ -75,11 +77,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--precisions", nargs="+", default=["fp32", "tf32", "bf16"])
     parser.add_argument("--variants", action="store_true")
+    parser.add_argument("--device", default="cuda", help="cpu to try the script")
+    parser.add_argument("--limit", type=int)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    bench = tiltmeter.load_benchmark(args.pairs)
+    bench = tiltmeter.load_benchmark(args.pairs).limit(args.limit)
     facts: dict[str, Any] = {
-        "gpu": torch.cuda.get_device_name(),
+        "gpu": torch.cuda.get_device_name() if args.device != "cpu" else None,
         "versions": {
             "python": platform.python_version(),
             "torch": torch.__version__,
@@ -89,7 +93,7 @@ def main() -> None:
         "scorers": SCORERS,
     }
     for precision in args.precisions:
-        model = tiltmeter.load_model(args.model, device="cuda", precision=precision)
+        model = tiltmeter.load_model(args.model, device=args.device, precision=precision)
         facts["weights_sha256"] = model.identity.weights
         for name, variant in VARIANTS.items() if args.variants else [("", {})]:
             if args.variants:

@@ -97,6 +97,17 @@ def own_catalog() -> Iterator[None]:
         catalog.forget()
 
 
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """As in subprocesses: sums in another order are other numbers."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture
 def realdata() -> Path:
     """The folder with the real datasets."""

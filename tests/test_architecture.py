@@ -473,6 +473,20 @@ def test_the_program_ends_without_looking_for_garbage() -> None:
     assert python(code).split()[-1] == "True"
 
 
+def test_a_run_imports_no_more_than_transformers_does(tmp_path: Path) -> None:
+    """Figures, classical classifiers, studies and compilers are seconds that asking a model must not wait for."""
+    words = ["run", "-m", "plumb-clm", "-b", "starter-pairs", "--limit", "2", "--no-cache", "-o", str(tmp_path / "run")]
+    heavy = ("matplotlib", "sklearn", "scipy.stats", "torchvision", "torch._inductor.compile_fx", "ray", "tiltmeter.studies",
+             "tiltmeter.audits", "tiltmeter.boards")  # fmt: skip
+    code = (
+        "import sys; from contextlib import redirect_stdout, suppress; from io import StringIO\n"
+        f"from tiltmeter.cli import main; sys.argv[1:] = {words}\n"
+        "with redirect_stdout(StringIO()), suppress(SystemExit): main()\n"
+        f"print([m for m in ('torch', 'transformers', *{heavy}) if m in sys.modules])"
+    )
+    assert python(code).strip() == "['torch', 'transformers']"
+
+
 def test_what_needs_no_model_imports_no_torch() -> None:
     code = (
         "import sys, tiltmeter.cli.app, tiltmeter.cli.run, tiltmeter.runs.run, tiltmeter.reporting.html, tiltmeter.studies;"

@@ -49,19 +49,11 @@ from tiltmeter.models import Parts, with_head
 from tiltmeter.models.hashing import hash_tokenizer
 from tiltmeter.models.text_batches import pieces
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 MODELS = GOLDEN / "models"
 MASKED = ("tiny-bert-cased", "tiny-roberta", "tiny-albert")
 FEW = Recipe(steps=8, rows=8, peak_rate=1e-3)
 SOME = "The man the woman saw was happy and said that she would go home before the old king came to dinner"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """As in the subprocesses: sums in another order are other numbers."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def lines_of_text(n: int = 60) -> list[str]:

@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -44,19 +44,11 @@ from training.text import is_held_out, read_lines
 from training.tokenizer import train_tokenizer
 from training.train import Trainer
 
+pytestmark = pytest.mark.usefixtures("one_thread")
 ROOT = Path(__file__).parents[1]
 RECIPES = ROOT / "training" / "recipes"
 STEPS = 100
 TINY = Recipe("tiny", layers=2, width=32, heads=2, vocabulary=400, length=48, rows=8, tokens=50 * 8 * 48)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
-    """As in the subprocesses: sums in another order are other numbers."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def sentence(draw: random.Random) -> str:

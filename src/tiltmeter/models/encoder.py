@@ -12,10 +12,8 @@ from numpy.typing import NDArray
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.capabilities import OF_KIND
 from tiltmeter.models.forward_pass import passing
-from tiltmeter.models.identity import ModelIdentity
 from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.permutation import is_permuted, segments
-from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.models.weighted import WeightedModel
 
 if TYPE_CHECKING:
@@ -40,18 +38,6 @@ class PoolBatch:
 class Encoder(WeightedModel):
     """The body of a masked, causal or sentence-transformers model. Its head is not used."""
 
-    def __init__(
-        self,
-        name: str,
-        kind: str,
-        module: Any,
-        tokens: Tokenization,
-        facts: dict[str, Any],
-        loaded_as: ModelIdentity | None = None,
-    ) -> None:
-        super().__init__(name, kind, module, tokens, facts, loaded_as)
-        self._own_pooling = str(facts.get("pooling", "mean"))
-
     @property
     def capabilities(self) -> frozenset[str]:
         """Capabilities: vectors only, whatever its head could do."""
@@ -60,14 +46,15 @@ class Encoder(WeightedModel):
     @property
     def default_pooling(self) -> str:
         """Pooling that its folder names; `mean` where it names none."""
-        if not self._own_pooling:
+        pooling = str(self.facts.get("pooling", "mean"))
+        if not pooling:
             raise ModelError(
                 f"{self.name}: its folder names a pooling that is not supported. Choose one with --pooling.",
                 code="missing-value",
                 model=self.name,
                 name="pooling",
             )
-        return self._own_pooling
+        return pooling
 
     @cached_property
     def n_layers(self) -> int:

@@ -15,7 +15,7 @@ class LogProbabilities:
         import torch
 
         self.logits = logits
-        # Several times faster than logsumexp, for all that it writes down; a GPU widens halves on the way.
+        # Several times faster than logsumexp, for all that it writes down. A GPU widens float16 on the way, bfloat16 before.
         self.all = logits.log_softmax(1, dtype=torch.float32)
 
     def at(self, rows: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:

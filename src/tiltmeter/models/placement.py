@@ -37,6 +37,8 @@ def _first_kernels(device: str) -> None:
     with suppress(RuntimeError, AssertionError), torch.inference_mode():
         square = torch.ones((64, 64), device=device, dtype=torch.bfloat16)
         (square @ square).log_softmax(1, dtype=torch.float32)
+        heads = square[None, None]
+        torch.nn.functional.scaled_dot_product_attention(heads, heads, heads, attn_mask=heads)
 
 
 def check_device_map(device_map: str | None) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from tiltmeter.storage.cache_layout import CELL, is_current, read_object
 from tiltmeter.storage.cache_users import used_since
 from tiltmeter.storage.files import digest_of
+from tiltmeter.storage.keyed_folder import KEY
 from tiltmeter.storage.observations import LAYOUT_VERSION
 from tiltmeter.storage.temporary import is_left_over
 
@@ -96,7 +97,7 @@ def _entry(kind: str, path: Path) -> CacheEntry:
     if kind == CELLS:
         return _cell(entry)
     if kind == OBSERVATIONS:
-        current = read_object(path / "key.json").get("layout") == str(LAYOUT_VERSION)
+        current = read_object(path / KEY).get("layout") == str(LAYOUT_VERSION)
         return replace(entry, status=USABLE if current else OLD)
     return replace(entry, status=OLD) if kind == CARDS else entry
 
@@ -128,7 +129,7 @@ def _linked(entries: list[CacheEntry]) -> Iterator[CacheEntry]:
     for entry in entries:
         owners = by_folder.get(entry.path.absolute(), [])
         names = [name for cell in owners for name in cell.models]
-        names += by_weights.get(str(read_object(entry.path / "key.json").get("weights")), []) if entry.kind != CELLS else []
+        names += by_weights.get(str(read_object(entry.path / KEY).get("weights")), []) if entry.kind != CELLS else []
         yield (
             entry
             if entry.kind == CELLS

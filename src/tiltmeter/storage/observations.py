@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
 
-from tiltmeter.storage.cache_users import mark_used
-from tiltmeter.storage.files import read_checked_table, remove_checked, write_checked_table, write_json
-from tiltmeter.storage.temporary import sweep
+from tiltmeter.storage.files import read_checked_table, remove_checked, write_checked_table
+from tiltmeter.storage.keyed_folder import KeyedFolder
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 OBSERVATIONS = pa.schema(
@@ -32,7 +30,7 @@ LAYOUT_VERSION = 2
 """Raised when older observations or their keys would be misread."""
 
 
-class ObservationCache:
+class ObservationCache(KeyedFolder):
     """Observations on disk, under a key made of everything that decides them: weights, tokenizer, data, precision.
 
     `<root>/<key>/<view>/block-0003.parquet` is finished; `<root>/<key>/parts/block-0003.<batch>.parquet` holds what one
@@ -40,14 +38,7 @@ class ObservationCache:
     """
 
     def __init__(self, root: Path | None, identity: dict[str, str]) -> None:
-        self.identity = identity | {"layout": str(LAYOUT_VERSION)}
-        self.key = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()[:32]
-        self.folder = None if root is None else root / self.key
-        if self.folder is not None and not (self.folder / "key.json").is_file():
-            write_json(self.folder / "key.json", self.identity)
-        if root is not None and self.folder is not None:
-            mark_used(self.folder / "key.json", root.parent)
-        sweep(self.folder.rglob(".*.tmp") if self.folder else ())
+        super().__init__(root, identity | {"layout": str(LAYOUT_VERSION)})
 
     def block_file(self, view: str, block: int) -> Path | None:
         """Path of a finished block of a view."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import uuid
 import zipfile
 from collections.abc import Sequence
@@ -12,10 +11,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.storage.cache_users import mark_used
-from tiltmeter.storage.files import is_whole, write_checked, write_json
+from tiltmeter.storage.files import is_whole, write_checked
+from tiltmeter.storage.keyed_folder import KeyedFolder
 from tiltmeter.storage.keys import unmistakable
-from tiltmeter.storage.temporary import sweep
 
 Rows = NDArray[np.float32]
 
@@ -26,18 +24,8 @@ def key_of(*said: object) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-class RowCache:
+class RowCache(KeyedFolder):
     """`<root>/<key>/part-….npz`, the key made of everything that decides the numbers. Without a root nothing is kept."""
-
-    def __init__(self, root: Path | None, identity: dict[str, str]) -> None:
-        self.identity = identity
-        self.key = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()[:32]
-        self.folder = None if root is None else root / self.key
-        if self.folder is not None and not (self.folder / "key.json").is_file():
-            write_json(self.folder / "key.json", identity)
-        if root is not None and self.folder is not None:
-            mark_used(self.folder / "key.json", root.parent)
-        sweep(self.folder.glob(".*.tmp") if self.folder else ())
 
     def load(self, keys: Sequence[int]) -> dict[int, Rows]:
         """Load the stored rows, by key. A damaged part is ignored, so its rows are computed again."""
