@@ -91,9 +91,9 @@ class Connection:
                 headers["Authorization"] = f"Bearer {key}"
             limits = httpx2.Limits(max_connections=self.options.concurrency, max_keepalive_connections=None)
             no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))  # an answer depends on its request alone
-            self._client = httpx2.AsyncClient(
-                headers=headers, timeout=self.options.timeout, limits=limits, cookies=no_cookies
-            )
+            # httpx limits each part of an answer, so that a slow one never ends: `_send` limits all of it, at less cost.
+            timeout = httpx2.Timeout(None, connect=self.options.timeout)
+            self._client = httpx2.AsyncClient(headers=headers, timeout=timeout, limits=limits, cookies=no_cookies)
             weakref.finalize(self, _close, self._client).atexit = False
         return self._client
 
@@ -119,14 +119,18 @@ class Connection:
     def _url(self, path: str) -> str:
         return f"{self.address.root}{path}" if path.startswith("/") else f"{self.address.url}/{path}"
 
+    async def _send(self, request: Any) -> Any:
+        async with asyncio.timeout(self.options.timeout):
+            return await self._http().send(request)
+
     async def _get(self, path: str) -> dict[str, Any]:
         import httpx2
 
         try:
-            response = await self._http().get(self._url(path))
+            response = await self._send(self._http().build_request("GET", self._url(path)))
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             raise self._unreachable(error) from None
-        except httpx2.HTTPError:
+        except (TimeoutError, httpx2.HTTPError):
             return {}
         if response.status_code == 200 and is_page(response):
             raise not_json(self.address)
@@ -145,8 +149,7 @@ class Connection:
         import httpx2
 
         try:
-            async with asyncio.timeout(self.options.timeout):  # of all of it: httpx's own limits each part of an answer
-                response = await self._http().send(self._built(request))
+            response = await self._send(self._built(request))
         except (TimeoutError, httpx2.TimeoutException):
             raise TransientError(f"no answer within {self.options.timeout:g} s", crowded=True) from None
         except httpx2.ConnectError as error:

@@ -1,4 +1,4 @@
-"""Checks of a server one by one: prompts in both orders, at once, longer and shuffled ones, what it writes, its first token."""
+"""Checks of a server one by one: prompts in both orders, at once, longer and shuffled, what it writes, its first token."""
 
 from __future__ import annotations
 
