@@ -58,21 +58,26 @@ class Connection:
     def ask(self, request: Request, parse: Parse = dict, *, retries: int | None = None) -> Any:
         """Send one request and return its answer, or Missing. `retries`: fewer than usual, where a failure says enough."""
         answers: list[Any] = []
-        crowd = Crowd(self, iter([(0, request)]), {0: parse}, lambda _, answer: answers.append(answer))
-        crowd.retries = self.options.retries if retries is None else min(retries, self.options.retries)
-        self._wait(crowd.run())
+        self.ask_all(iter([(0, request)]), {0: parse}, lambda _, answer: answers.append(answer), retries=retries)
         return answers[0]
 
     def ask_all(
-        self, jobs: Iterator[tuple[int, Request]], parses: Mapping[int, Parse], keep: Callable[[int, Any], None]
+        self,
+        jobs: Iterator[tuple[int, Request]],
+        parses: Mapping[int, Parse],
+        keep: Callable[[int, Any], None],
+        *,
+        retries: int | None = None,
     ) -> None:
-        """Send requests, as many at a time as the server bears, and pass each answer on as it comes.
+        """Send requests, as many at a time as the server bears, and pass each answer on as it comes. `retries`: as in `ask`.
 
         Raises:
             ServerError: the server is gone, refuses the key, changed its model, or the budget is spent. Requests in flight
                 are finished first, and their answers passed on.
         """
-        self._wait(Crowd(self, jobs, parses, keep).run())
+        crowd = Crowd(self, jobs, parses, keep)
+        crowd.retries = self.options.retries if retries is None else min(retries, self.options.retries)
+        self._wait(crowd.run())
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(work, running_loop())
