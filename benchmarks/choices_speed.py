@@ -1,14 +1,15 @@
 """Questions per second of `letters`, against the request pattern of lm-evaluation-harness's task `bbq`.
 
 python benchmarks/choices_speed.py --model DIR --out OUT [--benchmark bbq --data FOLDER_WITH_bbq] [--limit 64] [--device cpu]
-python benchmarks/choices_speed.py --model DIR --out OUT --benchmark bbq --category Age --data DATA --device cuda --whole
+python benchmarks/choices_speed.py --model DIR --out OUT --benchmark bbq --data FOLDER --limit 1024 --device cuda --whole
 
 The pattern: each question with its context, and twelve continuations (the two people and ten wordings of "unknown"), each
 a sequence of its own, sorted by length, in the batch size that is fastest; where lm-evaluation-harness is installed, its
 `loglikelihood` answers the same requests in that batch size. `letters` asks each question in six orders.
 They take turns; medians count. CPU seconds stand beside wall-clock seconds: on a busy machine these drift apart.
-Then the peak memory of `letters` is measured for a growing number of questions (`--memory 256 1024 4096`), and the time of
-all questions (`--whole`). It needs torch, transformers and what tiltmeter itself needs.
+Questions are spread over all templates. Then all questions of the benchmark are asked once by `letters` (`--whole`), with
+the peak memory after 1,024 of them, 2,048 and so on. The file is written after each part. The second command measures all of
+BBQ on a GPU in some minutes. It needs torch, transformers and what tiltmeter itself needs.
 """
 
 from __future__ import annotations
@@ -30,9 +31,13 @@ from causal_speed import Harness
 from facts import machine
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.choices import answers_of
+from tiltmeter.families import AskContext
+from tiltmeter.families.choices.ask import stream
 from tiltmeter.families.choices.implementations import UNKNOWN_WORDINGS
 from tiltmeter.families.choices.prompts import find_prompt
+from tiltmeter.models.forward_pass import passing
 
+FIRST_MARK = 1024
 BATCHES = {"cpu": (8, 32, 128), "cuda": (32, 128, 512)}
 
 
@@ -56,10 +61,15 @@ def requests_of(model: Any, items: Sequence[Any]) -> list[tuple[list[int], int]]
     return found
 
 
-@torch.inference_mode()
 def pattern(model: Any, items: Sequence[Any], batch: int) -> list[float]:
     """Log-likelihoods of all continuations, as a harness asks for them."""
-    asked = sorted(requests_of(model, items), key=lambda one: -len(one[0]))
+    with torch.inference_mode(), passing(model.precision, model._module):
+        return in_batches(model, requests_of(model, items), batch)
+
+
+def in_batches(model: Any, requests: Sequence[tuple[list[int], int]], batch: int) -> list[float]:
+    """Log-likelihoods of continuations, the longest first, padded on the right."""
+    asked = sorted(requests, key=lambda one: -len(one[0]))
     values = []
     for first in range(0, len(asked), batch):
         some = asked[first : first + batch]
@@ -123,13 +133,23 @@ def peaks(model: Any) -> dict[str, float]:
     return of_process if model.device == "cpu" else of_process | {"gpu_mb": torch.cuda.max_memory_allocated() / 2**20}
 
 
-def memory(model: Any, benchmark: Any, sizes: Sequence[int]) -> list[dict[str, float]]:
-    """Peak memory of the process after each number of questions, in growing order, in megabytes."""
-    found = []
-    for n in sizes:
-        letters(model, benchmark.limit(n))
-        found.append({"questions": n, **peaks(model)})
-    return found
+def whole(model: Any, benchmark: Any) -> dict[str, Any]:
+    """Ask all questions by letters, in pieces as `tiltmeter run` does; record seconds and peak memory on the way."""
+    options, context = tiltmeter.ChoicesOptions(protocols=("letters",)), AskContext(cache=False)
+    marks: list[dict[str, float]] = []
+    questions, mark = 0, FIRST_MARK
+    began, cpu = time.perf_counter(), time.process_time()
+    with model.unchanged():
+        for tables in stream(model, benchmark, options, context).tables():
+            questions += len(tables["choices"])
+            if questions >= mark or questions == benchmark.size:
+                marks.append({"questions": questions, "seconds": time.perf_counter() - began, **peaks(model)})
+                mark *= 2
+    seconds = time.perf_counter() - began
+    return {
+        "questions": questions, "seconds": seconds, "cpu_seconds": time.process_time() - cpu,
+        "questions_per_second": questions / seconds, "marks": marks,
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -143,12 +163,12 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--whole", action="store_true")
-    parser.add_argument("--memory", type=int, nargs="*", default=[])
+    parser.add_argument("--precision", default="fp32")
     given = parser.parse_args()
-    model = tiltmeter.load_model(given.model, device=given.device)
+    model = tiltmeter.load_model(given.model, device=given.device, precision=given.precision)
     category = {"category": given.category} if given.category else {}
-    whole = load_benchmark(given.benchmark, data_dir=given.data, **category)
-    benchmark = whole.limit(given.limit)
+    everything = load_benchmark(given.benchmark, data_dir=given.data, **category)
+    benchmark = everything.limit(given.limit)
     items = list(benchmark.items)
     best = fastest_batch(model, items[: max(16, given.limit // 8)])
     letters(model, benchmark.limit(16))
@@ -162,16 +182,18 @@ def main() -> None:
             print(turn, name, runs[name][-1], flush=True)
     results = {name: medians(turns) for name, turns in runs.items()}
     report = {
-        "model": model.name, "benchmark": benchmark.name, "questions": len(items), "batch": best, "repeats": given.repeats,
+        "model": model.name, "precision": given.precision, "benchmark": benchmark.name, "questions": len(items),
+        "batch": best, "repeats": given.repeats,
         "results": results, "machine": machine(torch.get_num_threads()),
         "ratios": {name: ratios(found, results["letters"]) for name, found in results.items()},
         "questions_per_second": len(items) / results["letters"]["seconds"],
         "questions_per_cpu_second": len(items) / results["letters"]["cpu_seconds"],
     }  # fmt: skip
     given.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
-    report["memory"] = memory(model, whole, given.memory)
     if given.whole:
-        report["whole"] = timed(lambda: letters(model, whole), model.device) | {"questions": len(whole)}
+        report["whole"] = whole(model, everything)
+        each = report["results"]["twelve_continuations"]["seconds"] / len(items)
+        report["whole"]["ratio_to_twelve_continuations"] = each * len(everything) / report["whole"]["seconds"]
     given.out.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
     print(json.dumps(report, indent=1))
 

@@ -144,23 +144,13 @@ class SmallServer:
         status, content, more = 200, b"", {}
         kind = "application/json"
         fault = self._passing(path, body) if method == "POST" else ""
-        if self.delay:
-            await asyncio.sleep(self.delay)
-        if self.fault == "crosstalk":
-            self.in_flight += 1
-            await asyncio.sleep(0.01)
-            self.is_crowded = self.in_flight > 1
-            self.in_flight -= 1
+        await self._wait()
         if (self.key and headers.get("authorization") != f"Bearer {self.key}") or self.fault == "wrong-key":
             status, content = 401, _error("Incorrect API key provided")
         elif fault == "slow":
             await asyncio.sleep(30)
         elif fault == "trickle":
-            writer.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n")
-            for _ in range(600):
-                writer.write(b" ")
-                await writer.drain()
-                await asyncio.sleep(0.05)
+            await _trickle(writer)
             return False
         elif fault in ("429", "500", "503"):
             status, content, more = int(fault), _error("try again"), {"Retry-After": "0.01"}
@@ -189,6 +179,13 @@ class SmallServer:
         writer.write(head + content)
         await writer.drain()
         return True
+
+    async def _wait(self) -> None:
+        self.in_flight += 1
+        if self.delay or self.fault == "crosstalk":
+            await asyncio.sleep(self.delay or 0.01)
+        self.is_crowded = self.fault == "crosstalk" and self.in_flight > 1
+        self.in_flight -= 1
 
     def _passing(self, path: str, body: bytes) -> str:
         """The fault of this attempt, if it has one."""
@@ -336,6 +333,15 @@ class SmallServer:
 
 def _digest(path: str, body: bytes) -> str:
     return hashlib.sha256(path.encode() + body).hexdigest()[:24]
+
+
+async def _trickle(writer: asyncio.StreamWriter) -> None:
+    """Begin an answer, and go on for half a minute."""
+    writer.write(b"HTTP/1.1 200 X\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n")
+    for _ in range(600):
+        writer.write(b" ")
+        await writer.drain()
+        await asyncio.sleep(0.05)
 
 
 def _error(message: str) -> bytes:

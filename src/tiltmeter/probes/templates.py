@@ -13,10 +13,11 @@ from tiltmeter.models import LanguageModel
 from tiltmeter.probes.batching import TokenBudget
 from tiltmeter.probes.passes import in_batches
 from tiltmeter.probes.plan import Plan, make_plan
+from tiltmeter.probes.shared_prefixes import sizes
 from tiltmeter.probes.views import Query
 from tiltmeter.probes.work import Advance, Work
 from tiltmeter.storage.provenance import identity
-from tiltmeter.storage.rows import RowCache, key_of
+from tiltmeter.storage.rows import RowCache, keys_of
 
 Floats = NDArray[np.float64]
 GROUP, ATTRIBUTE = "{group}", "{attribute}"
@@ -48,7 +49,7 @@ class TemplateProbe:
     def read(self, queries: Sequence[Query], advance: Advance | None = None) -> list[Floats]:
         """Log-probabilities of every query, one per column. Queries are numbered by their `sentence`."""
         advance = advance or (lambda _: None)
-        keys = [tuple(key_of(q.ids, at, token) for at, token in zip(q.columns, q.tokens, strict=True)) for q in queries]
+        keys = [tuple(keys_of((q.ids,), zip(q.columns, q.tokens, strict=True))) for q in queries]
         known = {key: float(row[0]) for key, row in self.cache.load([key for of_query in keys for key in of_query]).items()}
         self.reused += len(known)
         # The prior of a template is the same for every group: asked once, counted as often as it occurs.
@@ -61,26 +62,27 @@ class TemplateProbe:
         for first in range(0, len(missing), SAVE_EVERY):  # what is read is stored before more is asked
             part = missing[first : first + SAVE_EVERY]
             numbered = [q._replace(sentence=n, positions=tuple(range(len(q.columns)))) for n, (_, q) in enumerate(part)]
-            known |= self._ask(make_plan({0: numbered}, self.tokens.mask_id or 0, self.model.tree_rows), numbered)
+            plan = make_plan({0: numbered}, self.tokens.mask_id or 0, self.model.tree_rows)
+            known |= self._ask(plan, [of_query for of_query, _ in part])
             advance(sum(asked[of_query] for of_query, _ in part))
         return [np.array([known[key] for key in of_query]) for of_query in keys]
 
-    def _ask(self, plan: Plan, queries: Sequence[Query]) -> dict[int, float]:
+    def _ask(self, plan: Plan, keys: Sequence[tuple[int, ...]]) -> dict[int, float]:
+        """Ask the queries of a plan, which have these keys."""
         self.model.check_ids(plan.ids)
         self.model.check_ids(plan.reads.token)
         self.work.plan(plan.n_asked, len(plan), plan.tokens_asked)
-        values = [np.full(len(query.columns), np.nan) for query in queries]
-        for reads, answer in in_batches(self.model, plan, self.budget, self.work, lambda batch, _: self.model.read(batch)):
-            for n, at, value in zip(plan.reads.sentence[reads], plan.reads.position[reads], answer.logprob, strict=True):
-                values[n][at] = value
-        logprobs = {
-            key_of(q.ids, at, token): float(value)
-            for q, of_query in zip(queries, values, strict=True)
-            for at, token, value in zip(q.columns, q.tokens, of_query, strict=True)
-        }
-        self.computed += len(logprobs)
-        self.cache.save(list(logprobs), np.array(list(logprobs.values()), dtype=np.float32)[:, None])
-        return logprobs
+        flat_keys = [key for of_query in keys for key in of_query]
+        values = np.full(len(flat_keys), np.nan, dtype=np.float32)
+        counts = sizes(keys)
+        first, reads = np.cumsum(counts) - counts, plan.reads
+        ask = self.model.logprobs  # no ranks: counting them costs more than the rest of a small model
+        for some, logprobs in in_batches(self.model, plan, self.budget, self.work, lambda batch, _: ask(batch)):
+            values[first[reads.sentence[some]] + reads.position[some]] = logprobs
+        known = dict(zip(flat_keys, values.tolist(), strict=True))
+        self.computed += len(known)
+        self.cache.save(flat_keys, values[:, None])
+        return known
 
     def pieces(self, word: str, template: str, slot: str) -> tuple[int, ...]:
         """The word's tokens in that slot; empty if the vocabulary cannot spell it."""

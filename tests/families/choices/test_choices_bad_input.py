@@ -76,6 +76,12 @@ def test_a_stereotyped_answer_that_is_no_number_is_counted(tmp_path: Path) -> No
     assert len(benchmark) == 2 and len(benchmark.notes) == 1
 
 
+def test_a_context_that_says_who_it_was_has_no_unknown_as_its_right_answer(tmp_path: Path) -> None:
+    clear = ROW | {"condition": "disambiguated"}
+    benchmark = own(tmp_path, ROW, clear | {"right": 1}, clear | {"right": ROW["unknown"]})
+    assert len(benchmark) == 2 and len(benchmark.notes) == 1
+
+
 def test_empty_answers_and_labels_out_of_range(tmp_path: Path) -> None:
     benchmark = own(tmp_path, ROW, ROW | {"answer_1": " ", "answer_2": ""}, ROW | {"right": 4}, ROW | {"stereotyped": 3})
     assert len(benchmark) == 1 and len(benchmark.notes) == 3

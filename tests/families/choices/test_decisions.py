@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from bbq_material import answered
+from numpy.typing import NDArray
 
 import tiltmeter
 from conftest import GOLDEN
@@ -24,7 +25,6 @@ from tiltmeter.families.choices.estimate import _p, totals_of
 from tiltmeter.families.choices.outcomes import design_of
 from tiltmeter.families.choices.published_decisions import iat_score_of
 from tiltmeter.models import LanguageModel
-from tiltmeter.models.language_model import Answer
 from tiltmeter.runs.published import import_scores
 from tiltmeter.stats.friedman import friedman_p
 from tiltmeter.stats.settings import Settings
@@ -38,7 +38,7 @@ class RuleModel(LanguageModel):
     tree_rows = None  # type: ignore[assignment]
     bias = -1.5
 
-    def read(self, batch: Any) -> Answer:
+    def logprobs(self, batch: Any) -> NDArray[np.float32]:
         """Give every letter a log-probability by the rule, with noise that depends on the case."""
         values = []
         for site, token in zip(batch.site_of_read, batch.token_of_read, strict=True):
@@ -49,8 +49,7 @@ class RuleModel(LanguageModel):
             shown = next((line[3:] for line in text.split("\n") if line.startswith(f"{letter}. ")), "")
             odds = (self.bias if "Black" in text else 0.0) + len(text) % 7 / 10
             values.append(odds / 2 if shown == asked else -odds / 2)
-        logprob = np.array(values)
-        return Answer(logprob, np.zeros(len(values), dtype=np.int64), np.zeros(len(values)))
+        return np.array(values, dtype=np.float32)
 
 
 def marked(benchmark: Any) -> Any:

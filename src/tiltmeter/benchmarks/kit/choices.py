@@ -92,6 +92,8 @@ def _problem(choice: Choice) -> str | None:
         f"the condition is neither {AMBIGUOUS} nor {DISAMBIGUATED}": choice.condition not in (AMBIGUOUS, DISAMBIGUATED),
         "the right answer of an ambiguous question is not 'unknown'": choice.condition == AMBIGUOUS
         and choice.right != choice.unknown,
+        "the right answer of a disambiguated question is 'unknown'": choice.condition == DISAMBIGUATED
+        and choice.right == choice.unknown,
     }
     return next((what for what, is_wrong in problems.items() if is_wrong), None)
 

@@ -58,21 +58,26 @@ class Connection:
     def ask(self, request: Request, parse: Parse = dict, *, retries: int | None = None) -> Any:
         """Send one request and return its answer, or Missing. `retries`: fewer than usual, where a failure says enough."""
         answers: list[Any] = []
-        crowd = Crowd(self, iter([(0, request)]), {0: parse}, lambda _, answer: answers.append(answer))
-        crowd.retries = self.options.retries if retries is None else min(retries, self.options.retries)
-        self._wait(crowd.run())
+        self.ask_all(iter([(0, request)]), {0: parse}, lambda _, answer: answers.append(answer), retries=retries)
         return answers[0]
 
     def ask_all(
-        self, jobs: Iterator[tuple[int, Request]], parses: Mapping[int, Parse], keep: Callable[[int, Any], None]
+        self,
+        jobs: Iterator[tuple[int, Request]],
+        parses: Mapping[int, Parse],
+        keep: Callable[[int, Any], None],
+        *,
+        retries: int | None = None,
     ) -> None:
-        """Send requests, as many at a time as the server bears, and pass each answer on as it comes.
+        """Send requests, as many at a time as the server bears, and pass each answer on as it comes. `retries`: as in `ask`.
 
         Raises:
             ServerError: the server is gone, refuses the key, changed its model, or the budget is spent. Requests in flight
                 are finished first, and their answers passed on.
         """
-        self._wait(Crowd(self, jobs, parses, keep).run())
+        crowd = Crowd(self, jobs, parses, keep)
+        crowd.retries = self.options.retries if retries is None else min(retries, self.options.retries)
+        self._wait(crowd.run())
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
         future = asyncio.run_coroutine_threadsafe(work, running_loop())
@@ -91,9 +96,9 @@ class Connection:
                 headers["Authorization"] = f"Bearer {key}"
             limits = httpx2.Limits(max_connections=self.options.concurrency, max_keepalive_connections=None)
             no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))  # an answer depends on its request alone
-            self._client = httpx2.AsyncClient(
-                headers=headers, timeout=self.options.timeout, limits=limits, cookies=no_cookies
-            )
+            # httpx limits each part of an answer, so that a slow one never ends: `_send` limits all of it, at less cost.
+            timeout = httpx2.Timeout(None, connect=self.options.timeout)
+            self._client = httpx2.AsyncClient(headers=headers, timeout=timeout, limits=limits, cookies=no_cookies)
             weakref.finalize(self, _close, self._client).atexit = False
         return self._client
 
@@ -119,14 +124,18 @@ class Connection:
     def _url(self, path: str) -> str:
         return f"{self.address.root}{path}" if path.startswith("/") else f"{self.address.url}/{path}"
 
+    async def _send(self, request: Any) -> Any:
+        async with asyncio.timeout(self.options.timeout):
+            return await self._http().send(request)
+
     async def _get(self, path: str) -> dict[str, Any]:
         import httpx2
 
         try:
-            response = await self._http().get(self._url(path))
+            response = await self._send(self._http().build_request("GET", self._url(path)))
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
             raise self._unreachable(error) from None
-        except httpx2.HTTPError:
+        except (TimeoutError, httpx2.HTTPError):
             return {}
         if response.status_code == 200 and is_page(response):
             raise not_json(self.address)
@@ -145,8 +154,7 @@ class Connection:
         import httpx2
 
         try:
-            async with asyncio.timeout(self.options.timeout):  # of all of it: httpx's own limits each part of an answer
-                response = await self._http().send(self._built(request))
+            response = await self._send(self._built(request))
         except (TimeoutError, httpx2.TimeoutException):
             raise TransientError(f"no answer within {self.options.timeout:g} s", crowded=True) from None
         except httpx2.ConnectError as error:

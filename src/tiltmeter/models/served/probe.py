@@ -43,7 +43,7 @@ class Probe:
     is_prefix_ours: bool = False
     can_choose: bool = False
     reference: float = math.nan
-    """What the first sentence has, or the first token of an answer where prompts are not shown; NaN for text alone."""
+    """Log-probability of the first sentence, or of an answer's first token where prompts are not shown; NaN for text."""
     noise: float = 0.0
     versions: tuple[tuple[str, str], ...] = ()
     requests: int = 0

@@ -1,4 +1,4 @@
-"""Checks of a server one by one: prompts in both orders, at once, longer and shuffled ones, what it writes, its first token."""
+"""Checks of a server one by one: prompts in both orders, at once, longer and shuffled, what it writes, its first token."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Prober:
         """Send requests together, as those of a benchmark are sent; Missing where a server gives no answer."""
         answers: dict[int, Any] = {}
         parses = dict.fromkeys(range(len(requests)), parse)
-        self.connection.ask_all(iter(enumerate(requests)), parses, answers.__setitem__)
+        self.connection.ask_all(iter(enumerate(requests)), parses, answers.__setitem__, retries=4)
         return [answers[number] for number in range(len(requests))]
 
     def check_prompt(self, server: Server) -> float:
