@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import tiltmeter
 from conftest import GOLDEN
 from tiltmeter.audits.battery import NOT_IN_LEVEL, choose_battery
+from tiltmeter.audits.proposed_rules import proposed_rules, rules_text
 from tiltmeter.audits.verdicts import (
     ALIKE,
     AWAY,
@@ -23,6 +25,7 @@ from tiltmeter.audits.verdicts import (
     MORE,
     NONE,
     NOT_MEASURED,
+    Verdict,
     differences_of,
     verdicts_of,
     with_unmeasured,
@@ -32,6 +35,7 @@ from tiltmeter.cli.app import app
 from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import Options
 from tiltmeter.families.kit.detection import DETECTS, VARIABLE, detections, write_detections
+from tiltmeter.gate import read_rules
 from tiltmeter.stats.estimates import Difference, Estimate, differences_table, estimates_table
 
 TINY = GOLDEN / "models" / "tiny-bert-cased"
@@ -102,6 +106,33 @@ def test_against_a_baseline_the_direction_counts_and_the_distance_is_said() -> N
     found = {one.domain: one for one in differences_of(changed, "m", FACTS, estimates)}
     assert [found[name].verdict for name in ("gender", "race", "age")] == [MORE, LESS, ALIKE]
     assert found["gender"].value == 15.0 and found["gender"].change == "closer"
+
+
+def difference_verdict(**facts: Any) -> Verdict:
+    place = {"benchmark": "plumb-pairs", "scorer": "pll", "measure": "bias_score", "by": "bias_type", "group": "race-color"}
+    return Verdict("m", "race", "likelihood", ALIKE, **{**place, "n": 85, "detectable": 14.31, **facts})
+
+
+def test_rules_for_the_next_release_have_limits_that_the_audit_could_detect() -> None:
+    gap = {"benchmark": "plumb-slots", "scorer": "slots", "measure": "stereotype_gap", "group": "gender"}
+    verdicts = [
+        difference_verdict(),
+        difference_verdict(**gap, n=227, n_missing=19, detectable=0.2213),
+        difference_verdict(group="age", n=12),
+        difference_verdict(group="x", detectable=math.nan),
+        difference_verdict(group="far", detectable=99.0),
+    ]
+    rules = proposed_rules(verdicts)
+    assert [rule.text for rule in rules] == [
+        "bias_score[pll,plumb-pairs,bias_type=race-color] no worse than baseline by 15 at 95%",
+        "stereotype_gap[slots,plumb-slots,bias_type=gender] no worse than baseline by 0.23 at 95% with missing <= 10%",
+    ]
+
+
+def test_proposed_rules_are_read_back(tmp_path: Path) -> None:
+    rules = proposed_rules([difference_verdict()])
+    (tmp_path / "rules.toml").write_text(rules_text(rules))
+    assert list(read_rules((), tmp_path / "rules.toml").rules) == rules
 
 
 def test_what_was_not_measured_has_a_reason() -> None:
