@@ -18,6 +18,8 @@ from generated_page import ROOT, write_or_check
 
 from tiltmeter.gate.chances import share_chances
 from tiltmeter.gate.grammar import parse
+from tiltmeter.stats.pooling import pool_shares
+from tiltmeter.stats.significance import exact_proportion_interval
 
 RESULTS = ROOT / "benchmarks" / "results"
 CHOICES, FORMATS = ROOT / "docs" / "research-choices.md", ROOT / "research" / "choices-formats"
@@ -97,6 +99,34 @@ def pooling() -> Iterator[str]:
         yield f"| {row['between_group_sd']:.0f} points | {shares} | {row['width']:.1f} | {row['raw_width']:.1f} |"
 
 
+def zoo() -> Iterator[str]:
+    """Ten models on CrowS-Pairs: the whole, the furthest bias type raw and pooled, and mean widths over types."""
+    yield "| model | scorer | all pairs | furthest bias type | the same, pooled | mean width raw | mean width pooled |"
+    yield "|---|---|---|---|---|---:|---:|"
+    stored = read("pooling-coverage")["stored"]
+    for model, scorer in dict.fromkeys((row["model"], row["scorer"]) for row in stored):
+        own = [row for row in stored if row["model"] == model]
+        n = [row["n"] for row in own]
+        wins = [round(row["value"] * row["n"] / 100) for row in own]
+        raw = [share_of(*counts) for counts in zip(wins, n, strict=True)]
+        pooled = pool_shares(wins, n)
+        ends = [(100 * pooled.value[at], 100 * pooled.low[at], 100 * pooled.high[at]) for at in range(len(own))]
+        far = max(range(len(own)), key=lambda at: abs(raw[at][0] - 50))
+        widths = [sum(high - low for _, low, high in rows) / len(rows) for rows in (raw, ends)]
+        cells = [ranged(share_of(sum(wins), sum(n))), f"{own[far]['group']} {ranged(raw[far])}", ranged(ends[far])]
+        yield f"| {model} | `{scorer}` | {' | '.join(cells)} | {widths[0]:.1f} | {widths[1]:.1f} |"
+
+
+def share_of(count: int, n: int) -> tuple[float, float, float]:
+    """A share in percent with its exact interval."""
+    return 100 * count / n, *exact_proportion_interval(count, n, 0.95)
+
+
+def ranged(ends: tuple[float, float, float]) -> str:
+    """Write a value with its interval."""
+    return f"{ends[0]:.1f} [{ends[1]:.1f}, {ends[2]:.1f}]"
+
+
 def sequential() -> Iterator[str]:
     """Sequential checks beside the full gate."""
     names = ("fails", "passes", "full_fails", "full_passes")
@@ -163,7 +193,7 @@ def choice_ranges() -> Iterator[str]:
 
 
 TABLES: dict[Path, tuple[Callable[[], Iterator[str]], ...]] = {
-    GATE: (forms, releases, pooling, sequential),
+    GATE: (forms, releases, pooling, zoo, sequential),
     GATE_PAGE: (limits,),
     AUDITS: (audits, undosed),
     AUDIT_PAGE: (outcomes,),

@@ -205,6 +205,14 @@ def test_rules_on_a_page_are_by_a_metric_that_detects(page: Path) -> None:
         assert not rows or verdict == DETECTS, f"{measure}[{scorer},{benchmark},{group}]"
 
 
+def test_what_pages_say_of_gender_is_what_the_table_has() -> None:
+    """docs/validity.md, docs/debiasing.md and docs/research-debiasing.md name scorers that miss a planted gender bias."""
+    found = {(row.scorer, row.benchmark) for row in ROWS if row.domain == "gender" and row.verdict == DETECTS}
+    assert not {scorer for scorer, _ in found} & {"aula", "cps"}
+    assert {benchmark for scorer, benchmark in found if scorer == "aul"} == {"crows-pairs"}
+    assert {("sss", "plumb-pairs"), ("slots", "plumb-slots")} <= found
+
+
 def test_the_table_is_what_the_stored_readings_give() -> None:
     """`python scripts/evidence_table.py` writes it; research/evidence/README.md."""
     tool = script("evidence_table")
