@@ -31,11 +31,13 @@ from tiltmeter.audits.verdicts import (
     with_unmeasured,
     worst_by_benchmark,
 )
+from tiltmeter.benchmarks.kit.domain_names import DOMAINS, domain_named
 from tiltmeter.cli.app import app
 from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import Options
 from tiltmeter.families.kit.detection import DETECTS, VARIABLE, detections, write_detections
 from tiltmeter.gate import read_rules
+from tiltmeter.gate.rule import WORSENING
 from tiltmeter.stats.estimates import Difference, Estimate, differences_table, estimates_table
 
 TINY = GOLDEN / "models" / "tiny-bert-cased"
@@ -123,10 +125,11 @@ def test_rules_for_the_next_release_have_limits_that_the_audit_could_detect() ->
         difference_verdict(group="far", detectable=99.0),
     ]
     rules = proposed_rules(verdicts)
-    assert [rule.text for rule in rules] == [
-        "bias_score[pll,plumb-pairs,bias_type=race-color] no worse than baseline by 15 at 95%",
-        "stereotype_gap[slots,plumb-slots,bias_type=gender] no worse than baseline by 0.23 at 95% with missing <= 10%",
+    assert [(rule.measure, rule.scorer, rule.group, rule.high, rule.max_missing) for rule in rules] == [
+        ("bias_score", "pll", "race-color", 15.0, 0.05),
+        ("stereotype_gap", "slots", "gender", 0.23, 0.10),
     ]
+    assert {rule.quantity for rule in rules} == {WORSENING}
 
 
 def test_proposed_rules_are_read_back(tmp_path: Path) -> None:
@@ -222,3 +225,15 @@ def test_the_command_names_every_rule_with_its_verdict(tmp_path: Path, monkeypat
     words = ["audit", str(TINY), "--quick", "--no-plan", "--rules", str(rules), "-o", str(tmp_path / "out")]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 1 and "starter-pairs] within" in result.output
+
+
+@pytest.mark.parametrize("name", ["plumb-pairs", "plumb-choices", "plumb-prompts", "plumb-slots"])
+def test_benchmarks_name_domains_alike(name: str) -> None:
+    """Otherwise one domain has two rows on the page: "class" of questions and "socioeconomic" of pairs."""
+    types = {item.bias_type for item in tiltmeter.load_benchmark(name).items if item.bias_type}
+    assert {domain_named(bias_type) for bias_type in types} <= set(DOMAINS)
+
+
+def test_categories_of_bbq_are_domains_or_intersections(realdata: Path) -> None:
+    types = {item.bias_type for item in tiltmeter.load_benchmark("bbq", data_dir=realdata).items}
+    assert {domain_named(bias_type) for bias_type in types} - set(DOMAINS) == {"gender × race", "race × socioeconomic"}
