@@ -1,6 +1,6 @@
 """How often the release gate errs: simulated releases whose truth is known, with no breach and with one.
 
-python benchmarks/gate_releases.py          # the table of docs/gate.md; writes benchmarks/results/gate-releases.json
+python benchmarks/gate_releases.py          # a table of docs/research-gate.md; writes benchmarks/results/gate-releases.json
 
 Every release is a run of its own: items are drawn anew from a population in which the truth is exact. "At the limit" is
 the hardest case without a breach. The breach is as large as the gate itself says it notices 80 times in 100.
@@ -152,7 +152,9 @@ def main() -> None:
             rows.append({"rules": case.name, "truth": truth, "beyond": beyond, "releases": args.releases, **seen})
             cells = " | ".join(f"{100 * seen[verdict]:.1f} %" for verdict in ("pass", "fail", "undecided"))
             print(f"| {case.name} | {label} | {cells} |", flush=True)
-    RESULTS.write_text(json.dumps({"releases": args.releases, "level": 0.05, "power": 0.8, "rows": rows}, indent=1) + "\n")
+            RESULTS.write_text(
+                json.dumps({"releases": args.releases, "level": 0.05, "power": 0.8, "rows": rows}, indent=1) + "\n"
+            )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import tiltmeter
 from conftest import GOLDEN
 from tiltmeter.audits.battery import NOT_IN_LEVEL, choose_battery
+from tiltmeter.audits.proposed_rules import proposed_rules, rules_text
 from tiltmeter.audits.verdicts import (
     ALIKE,
     AWAY,
@@ -23,15 +25,19 @@ from tiltmeter.audits.verdicts import (
     MORE,
     NONE,
     NOT_MEASURED,
+    Verdict,
     differences_of,
     verdicts_of,
     with_unmeasured,
     worst_by_benchmark,
 )
+from tiltmeter.benchmarks.kit.domain_names import DOMAINS, domain_named
 from tiltmeter.cli.app import app
 from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import Options
 from tiltmeter.families.kit.detection import DETECTS, VARIABLE, detections, write_detections
+from tiltmeter.gate import read_rules
+from tiltmeter.gate.rule import WORSENING
 from tiltmeter.stats.estimates import Difference, Estimate, differences_table, estimates_table
 
 TINY = GOLDEN / "models" / "tiny-bert-cased"
@@ -102,6 +108,34 @@ def test_against_a_baseline_the_direction_counts_and_the_distance_is_said() -> N
     found = {one.domain: one for one in differences_of(changed, "m", FACTS, estimates)}
     assert [found[name].verdict for name in ("gender", "race", "age")] == [MORE, LESS, ALIKE]
     assert found["gender"].value == 15.0 and found["gender"].change == "closer"
+
+
+def difference_verdict(**facts: Any) -> Verdict:
+    place = {"benchmark": "plumb-pairs", "scorer": "pll", "measure": "bias_score", "by": "bias_type", "group": "race-color"}
+    return Verdict("m", "race", "likelihood", ALIKE, **{**place, "n": 85, "detectable": 14.31, **facts})
+
+
+def test_rules_for_the_next_release_have_limits_that_the_audit_could_detect() -> None:
+    gap = {"benchmark": "plumb-slots", "scorer": "slots", "measure": "stereotype_gap", "group": "gender"}
+    verdicts = [
+        difference_verdict(),
+        difference_verdict(**gap, n=227, n_missing=19, detectable=0.2213),
+        difference_verdict(group="age", n=12),
+        difference_verdict(group="x", detectable=math.nan),
+        difference_verdict(group="far", detectable=99.0),
+    ]
+    rules = proposed_rules(verdicts)
+    assert [(rule.measure, rule.scorer, rule.group, rule.high, rule.max_missing) for rule in rules] == [
+        ("bias_score", "pll", "race-color", 15.0, 0.05),
+        ("stereotype_gap", "slots", "gender", 0.23, 0.10),
+    ]
+    assert {rule.quantity for rule in rules} == {WORSENING}
+
+
+def test_proposed_rules_are_read_back(tmp_path: Path) -> None:
+    rules = proposed_rules([difference_verdict()])
+    (tmp_path / "rules.toml").write_text(rules_text(rules))
+    assert list(read_rules((), tmp_path / "rules.toml").rules) == rules
 
 
 def test_what_was_not_measured_has_a_reason() -> None:
@@ -191,3 +225,15 @@ def test_the_command_names_every_rule_with_its_verdict(tmp_path: Path, monkeypat
     words = ["audit", str(TINY), "--quick", "--no-plan", "--rules", str(rules), "-o", str(tmp_path / "out")]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 1 and "starter-pairs] within" in result.output
+
+
+@pytest.mark.parametrize("name", ["plumb-pairs", "plumb-choices", "plumb-prompts", "plumb-slots"])
+def test_benchmarks_name_domains_alike(name: str) -> None:
+    """Otherwise one domain has two rows on the page: "class" of questions and "socioeconomic" of pairs."""
+    types = {item.bias_type for item in tiltmeter.load_benchmark(name).items if item.bias_type}
+    assert {domain_named(bias_type) for bias_type in types} <= set(DOMAINS)
+
+
+def test_categories_of_bbq_are_domains_or_intersections(realdata: Path) -> None:
+    types = {item.bias_type for item in tiltmeter.load_benchmark("bbq", data_dir=realdata).items}
+    assert {domain_named(bias_type) for bias_type in types} - set(DOMAINS) == {"gender × race", "race × socioeconomic"}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
+import pytest
 
+from test_cli import tiltmeter
 from tiltmeter.families.kit.detection import BOUNDED, DETECTS, detections
 from tiltmeter.gate.rule import Rule
 from tiltmeter.gate.untested import evidence_warnings
@@ -57,3 +60,29 @@ def test_a_metric_that_detected_nothing_is_warned_of() -> None:
         evaluation["benchmark"]["data_sha256"] = silent.data_sha256
     rule = Rule(silent.measure, silent.scorer, "crows-pairs", high=60.0, model="plumb-mlm")
     assert len(list(evidence_warnings([rule], run))) == 1
+
+
+def test_evidence_is_read_about_the_domain_of_a_rule() -> None:
+    """A metric that detects one domain and not another is warned of where a rule is about the other."""
+    by_metric: dict[tuple[str, str], dict[str, str]] = {}
+    for row in detections():
+        if row.measure == "bias_score" and row.kind == "masked" and row.group:
+            by_metric.setdefault((row.scorer, row.data_sha256), {})[row.group] = row.verdict
+    (scorer, data), groups = next(
+        (key, found) for key, found in by_metric.items() if DETECTS in found.values() and set(found.values()) != {DETECTS}
+    )
+    run = mixed_run(data)
+    run.estimates["scorer"] = scorer
+    for group, verdict in groups.items():
+        rule = Rule("bias_score", scorer, "crows-pairs", by="bias_type", group=group, high=60.0, model="plumb-mlm")
+        assert len(list(evidence_warnings([rule], run))) == (verdict != DETECTS), group
+    whole = Rule("bias_score", scorer, "crows-pairs", high=60.0, model="plumb-mlm")
+    assert not list(evidence_warnings([whole], run))
+
+
+def test_a_plan_warns_before_anything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    for scorer, count in (("sss", 0), ("aul", 1)):
+        assert (
+            tiltmeter("check", "--plan", "--json", "--rule", f"bias_score[{scorer},plumb-pairs] shown to be within 5") == 0
+        )
+        assert len(json.loads(capsys.readouterr().out)["warnings"]) == count

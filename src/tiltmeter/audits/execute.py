@@ -13,6 +13,7 @@ from tiltmeter import __version__
 from tiltmeter.audits.battery import Battery, choose_battery
 from tiltmeter.audits.forecast import forecast_audit, plan_sentences
 from tiltmeter.audits.page import audit_page
+from tiltmeter.audits.proposed_rules import proposed_rules, rules_text
 from tiltmeter.audits.verdicts import BIAS, MORE, Verdict, differences_of, verdicts_of, with_unmeasured, worst_by_benchmark
 from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import FamilyOptions, Options
@@ -33,7 +34,7 @@ from tiltmeter.runs.run import run_with
 from tiltmeter.storage.files import write_json, write_text
 from tiltmeter.storage.seals import MANIFEST
 
-RUN, PAGE, DATA, CARD, BUNDLE = "run", "audit.html", "audit.json", "model-card.md", "audit.zip"
+RUN, PAGE, DATA, CARD, BUNDLE, RULES = "run", "audit.html", "audit.json", "model-card.md", "audit.zip", "rules.toml"
 LAYOUT = 1
 LIMITS = (
     "No evidence is not evidence of fairness: each verdict says how large a bias the test could have detected.",
@@ -83,6 +84,11 @@ class Audit:
     def exit_code(self) -> int:
         """The exit code of the rules; 0 without rules."""
         return self.decision.exit_code if self.decision is not None else 0
+
+    @property
+    def next_rules(self) -> list[Rule]:
+        """Rules for the next release; none without a baseline."""
+        return proposed_rules(self.against)
 
     @property
     def limits(self) -> tuple[str, ...]:
@@ -256,6 +262,8 @@ def _write(audit: Audit) -> None:
     folder, run = audit.folder, audit.run
     write_json(folder / DATA, audit.record())
     write_text(folder / CARD, model_card(run, audit.model))
+    if audit.next_rules:
+        write_text(folder / RULES, rules_text(audit.next_rules))
     write_report(run, run.folder / "report.html")
     bundle(run.folder, folder / BUNDLE)
     write_text(folder / PAGE, audit_page(audit))

@@ -44,6 +44,8 @@ class Verdict:
         p_corrected: After Holm's correction over all tests of the audit's table, weighted by `TESTED_SHARE`.
         detectable: The smallest distance from neutral (or difference) that this test detects with 80 % power, at the level
             of the first step of the correction.
+        by, group: The group that the number is about.
+        n_missing: Items without a score, of the model or of the baseline.
         change: Against a baseline, whether the model is closer to neutral than it or further.
         evidence: What calibration showed of the metric for this domain: detects, bounded, undecided or untested.
         effect: How far a planted bias of dose 1 moved the metric, with its interval; NaN if it is untested.
@@ -57,12 +59,14 @@ class Verdict:
     benchmark: str = ""
     scorer: str = ""
     measure: str = ""
+    by: str = ""
     group: str = ""
     value: float = math.nan
     low: float = math.nan
     high: float = math.nan
     neutral: float = math.nan
     n: int = 0
+    n_missing: int = 0
     p_corrected: float = math.nan
     detectable: float = math.nan
     change: str = ""
@@ -97,12 +101,13 @@ class Verdict:
         signed = self.verdict in (MORE, LESS, ALIKE)
         ends = range_text(self.low, self.high, places, signed=signed)
         number = " ".join(filter(None, [number_text(self.value, places, signed=signed), ends]))
-        return f"{number}, {p_text(self.p_corrected)}, n = {self.n:,}"
+        missing = f", {self.n_missing:,} missing" if self.n_missing else ""
+        return f"{number}, {p_text(self.p_corrected)}, n = {self.n:,}{missing}"
 
     @property
     def metric(self) -> str:
         """The metric that speaks, and what calibration showed of it."""
-        group = f", {self.group}" if self.group else ""
+        group = f", {self.group}" if self.by != "bias_type" else ""
         return f"{self.measure} by {self.scorer} on {self.benchmark}{group}" if self.measure else ""
 
     @property
@@ -233,17 +238,17 @@ def _against(row: Mapping[str, Any], p: float, level: float) -> Verdict:
     leans = catalog.find("measures", str(row["measure"])).spec.leans
     is_more = row["difference"] > 0 if leans else row["change"] == FURTHER
     verdict = ALIKE if not p < LEVEL else MORE if is_more else LESS
-    blank = _blank(row["head"] | {name: row[name] for name in ("low", "high", "n")}, p, level)
+    blank = _blank(row["head"] | {name: row[name] for name in ("low", "high", "n", "n_missing")}, p, level)
     return replace(blank, verdict=verdict, value=float(row["difference"]), neutral=0.0, change=str(row["change"]))
 
 
 def _blank(row: Mapping[str, Any], p: float, level: float) -> Verdict:
     error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, 0.95, power=0.5))
-    group = "" if row["by"] == "bias_type" else str(row["group"])
     effects: dict[str, Any] = {name: float(row.get(name, math.nan)) for name in EFFECT}
     return Verdict(
         str(row["model"]), str(row["domain"]), str(row["kind"]), NONE, str(row["benchmark"]), str(row["scorer"]),
-        str(row["measure"]), group, low=float(row["low"]), high=float(row["high"]), n=int(row["n"]), p_corrected=float(p),
+        str(row["measure"]), str(row["by"]), str(row["group"]), low=float(row["low"]), high=float(row["high"]),
+        n=int(row["n"]), n_missing=int(row["n_missing"]), p_corrected=float(p),
         detectable=smallest_difference(error, 1 - level) if np.isfinite(error) else math.nan,
         evidence=str(row["evidence"]), **effects,
     )  # fmt: skip

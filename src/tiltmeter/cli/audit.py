@@ -63,6 +63,7 @@ def audit(
     from tiltmeter.cli.show import print_lines
     from tiltmeter.execution.options import Options
     from tiltmeter.gate.forms import explained
+    from tiltmeter.gate.untested import evidence_warnings
     from tiltmeter.reporting.verdicts import decision_lines, sequential_lines
 
     if quick and full:
@@ -103,6 +104,8 @@ def audit(
             print_lines(decision_lines(found.decision, width()))
             say(found.decision.summary)
             note(explained(found.decision))
+            for warning in evidence_warnings([ruling.rule for ruling in found.decision.rulings], found.run):
+                note(f"Warning: {warning}")
     note(f"Audit: {output / 'audit.html'}")
     raise typer.Exit(found.exit_code)
 

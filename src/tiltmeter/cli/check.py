@@ -157,17 +157,23 @@ def _print_plan(
 ) -> None:
     from tiltmeter.gate.evidence import gather
     from tiltmeter.gate.plan import plan
+    from tiltmeter.gate.untested import evidence_warnings
     from tiltmeter.reporting.verdicts import plan_table
+    from tiltmeter.runs import load_run
     from tiltmeter.storage.files import json_text
 
     if disagreement is not None and not 0 < disagreement <= 1:
         message = f"--disagreement must be above 0 and at most 1, not {disagreement}."
         raise UsageError(message, code="out-of-range", option="--disagreement", value=disagreement)
     plans = plan(book.rules, gather(run, baseline, baseline_model) if run else None, disagreement=disagreement)
+    warnings = list(evidence_warnings(book.rules, load_run(run) if run else None))
     if as_json:
-        results().print(json_text({"plans": [one.to_dict() for one in plans]}), markup=False, soft_wrap=True)
-    else:
-        print_grids([plan_table(plans)])
+        record = {"plans": [one.to_dict() for one in plans], "warnings": warnings}
+        results().print(json_text(record), markup=False, soft_wrap=True)
+        return
+    print_grids([plan_table(plans)])
+    for warning in warnings:
+        note(f"Warning: {warning}")
 
 
 def _sequential(

@@ -72,7 +72,7 @@ def share_chances(rule: Rule, limits: Ends, truth: float, whole: float, n: int, 
     likely = chance > 1e-12
     measure = catalog.find("measures", rule.measure)
     narrow, wide = (
-        np.array([count_interval(measure, int(count), n, level) for count in k[likely]]).T
+        list(np.array([count_interval(measure, int(count), n, level) for count in k[likely]]).T)
         for level in (rule.confidence, corrected(rule.confidence, together))
     )
     return _weighed(rule, narrow, wide, limits, chance[likely])
@@ -96,7 +96,7 @@ def distance_chances(rule: Rule, best: float, truths: Ends, errors: tuple[float,
         together: How many numbers are checked.
     """
     first, second, of_difference = errors
-    shared = (first**2 + second**2 - of_difference**2) / 2
+    shared = float(np.clip((first**2 + second**2 - of_difference**2) / 2, -first * second, first * second))
     rng = np.random.default_rng(0)
     drawn = rng.multivariate_normal(np.array(truths) - best, [[first**2, shared], [shared, second**2]], DRAWS)
     difference, total = drawn[:, 0] - drawn[:, 1], drawn[:, 0] + drawn[:, 1]
