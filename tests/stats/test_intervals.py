@@ -166,3 +166,11 @@ def test_a_share_of_few_events_in_clusters_is_covered(clusters: int) -> None:
 def test_half_an_event_changes_nothing_where_texts_are_independent() -> None:
     assert Units.independent(100).texts(0.5, 0.05) == pytest.approx(99.0)
     assert Units.independent(100).texts(0.02, 0.1) == pytest.approx(0.02 * 0.98 / 0.1**2 * 0.99)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.05, 0.5])
+def test_half_an_event_leaves_a_cluster_at_one_text_at_least(share: float) -> None:
+    units = Units.independent(20)
+    error = np.sqrt(share * (1 - share) / 20 * 19 / 20) * (1 - 1e-9)  # as of a little more than 20 independent texts
+    assert units.texts(share, error) == pytest.approx(20.0)
+    assert 20.0 < units.texts(share, error / 2) < 80.0
