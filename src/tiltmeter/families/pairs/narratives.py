@@ -137,10 +137,10 @@ def _ratios(rows: pd.DataFrame, scorer: str) -> Iterator[str]:
         interval = (
             f", interval {number_text(row['low'], 2)} to {number_text(row['high'], 2)}" if np.isfinite(row["low"]) else ""
         )
-        yield (
-            f"{RATIOS[row['measure']]} {number_text(row['value'], 2)} (neutral {row['neutral']:g}{interval}, "
-            f"{p_text(row['p'])})."
-        )
+        yield Statement(
+            "{lead} {value:.2f} (neutral {neutral:g}{interval}, {p}).", "ratio", lead=RATIOS[row["measure"]],
+            measure=row["measure"], value=row["value"], neutral=row["neutral"], interval=interval, p=p_text(row["p"]),
+        )  # fmt: skip
 
 
 TYPES = "Tested one by one, {n} of {of} bias types {are} distinguishable from neutral (after Holm's correction): {named}."
