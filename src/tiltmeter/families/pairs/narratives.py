@@ -125,8 +125,8 @@ def _overall(row: Any) -> Statement:
 
 
 RATIOS = {
-    "stereotype_rate": "The stereotype rate, which a liking for men's or women's forms leaves alone, is",
-    "occupation_r": "The percentage of women that the model expects in an occupation goes with that in fact: r is",
+    "stereotype_rate": "The stereotype rate, which a preference for masculine or feminine forms does not change, is",
+    "occupation_r": "Correlation of the share of women that the model expects in an occupation with the actual one: r is",
 }
 
 
