@@ -9,7 +9,7 @@ from typing import Any
 from tiltmeter.display import Statement, number_text, range_text, signed_text
 from tiltmeter.families.kit.detection import BOUNDED, DETECTS, UNDECIDED, Detection, rows_about
 from tiltmeter.families.kit.primary import benchmark_of, model_of
-from tiltmeter.families.kit.story import Story, decimals_of
+from tiltmeter.families.kit.story import Story, decimals_of, is_percentage
 
 ABOUT = "docs/calibration.md"
 TESTED = "Evidence: {metric} {parts} (planted in {models}; other domains are untested; {sources})."
@@ -56,9 +56,19 @@ def _part(lead: str, domains: Sequence[str]) -> str:
 
 
 def _detected(row: Detection) -> str:
-    places = decimals_of(row.measure, row.effect)
-    return f"{row.domain} ({signed_text(row.effect, places)} per dose {range_text(row.low, row.high, places)})"
+    places, unit = _look(row.measure, row.effect)
+    return f"{row.domain} ({signed_text(row.effect, places)}{unit} per dose {range_text(row.low, row.high, places)})"
 
 
 def _bounded(row: Detection) -> str:
-    return f"{row.domain} (effect below {number_text(max(row.high, 0.0), decimals_of(row.measure, row.high))} per dose)"
+    places, unit = _look(row.measure, row.high)
+    return f"{row.domain} (effect below {number_text(max(row.high, 0.0), places)}{unit} per dose)"
+
+
+def _look(measure: str, effect: float) -> tuple[int, str]:
+    """Decimals and unit of an effect.
+
+    >>> _look("bias_score", 17.69), _look("stereotype_gap", 0.557)
+    ((1, ' points'), (3, ''))
+    """
+    return (1, " points") if is_percentage(measure) else (decimals_of(measure, effect), "")
