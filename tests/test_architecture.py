@@ -425,6 +425,13 @@ def test_numbers_formatted_by_hand_are_seen(source: str) -> None:
     assert _hand_made(ast.parse(source)) and not _hand_made(ast.parse("f'{n:,} of {limit:g}'"))
 
 
+def test_sentences_of_families_are_templates_with_fields() -> None:
+    """A sentence of a story is a Statement, whose code and fields programs read; no text is put together in place."""
+    for path in (SOURCE / "families").glob("*/*narratives.py"):
+        yielded = [node.value for node in ast.walk(tree_of(path)) if isinstance(node, ast.Yield)]
+        assert not [ast.unparse(text) for text in yielded if isinstance(text, ast.JoinedStr | ast.Constant)], path
+
+
 def test_few_modules_lie_loose() -> None:
     assert len(list(SOURCE.glob("*.py"))) <= LOOSE
 

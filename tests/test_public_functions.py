@@ -144,8 +144,8 @@ def test_results_describe_themselves_in_one_line(tmp_path: Path) -> None:
     rule = "bias_score[aul,starter-pairs] no evidence of more than 40"
     results = [
         model, benchmark, tiltmeter.load_benchmark("plumb-slots"), tiltmeter.load_benchmark("plumb-choices"), scores, result,
-        tiltmeter.load_run(result.folder), tiltmeter.study("normality", result.folder), tiltmeter.leaderboard([result.folder]),
-        tiltmeter.check(result.folder, [rule]),
+        tiltmeter.load_run(result.folder), tiltmeter.study("normality", result.folder),
+        tiltmeter.leaderboard([result.folder]), tiltmeter.check(result.folder, [rule]),
     ]  # fmt: skip
     for text in map(repr, results):
         assert "\n" not in text and len(text) < 200 and " at 0x" not in text, text

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from tiltmeter.display import number_text, range_text, signed_text
+from tiltmeter.display import Statement, number_text, range_text, signed_text
 from tiltmeter.families.kit.detection import BOUNDED, DETECTS, UNDECIDED, Detection, rows_about
 from tiltmeter.families.kit.primary import benchmark_of, model_of
-from tiltmeter.families.kit.story import Story, decimals_of
+from tiltmeter.families.kit.story import Story, decimals_of, is_percentage
 
 ABOUT = "docs/calibration.md"
+TESTED = "Evidence: {metric} {parts} (planted in {models}; other domains are untested; {sources})."
+UNTESTED = "Evidence: untested. It has not been tested whether {metric} detects a planted bias with these items ({about})."
 
 
 def facts_of(evaluations: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[str, str]]:
@@ -37,9 +39,7 @@ def evidence_sentence(data: str, kind: str, scorer: str, measure: str) -> str:
     rows = [row for row in rows_about(data, kind) if row.metric == (scorer, measure)]
     metric = f"{measure} by {scorer}" if scorer else measure
     if not rows:
-        return (
-            f"Evidence: untested. It has not been tested whether {metric} detects a planted bias with these items ({ABOUT})."
-        )
+        return Statement(UNTESTED, "untested", metric=metric, about=ABOUT)
     parts = [
         _part("detected a planted bias of", [_detected(row) for row in rows if row.verdict == DETECTS]),
         _part("did not detect a planted bias of", [_bounded(row) for row in rows if row.verdict == BOUNDED]),
@@ -48,7 +48,7 @@ def evidence_sentence(data: str, kind: str, scorer: str, measure: str) -> str:
     models = ", ".join(dict.fromkeys(row.model for row in rows))
     said = "; ".join(part for part in parts if part)
     sources = ", ".join(dict.fromkeys(row.source for row in rows))
-    return f"Evidence: {metric} {said} (planted in {models}; other domains are untested; {sources})."
+    return Statement(TESTED, "evidence", metric=metric, parts=said, models=models, sources=sources)
 
 
 def _part(lead: str, domains: Sequence[str]) -> str:
@@ -56,9 +56,19 @@ def _part(lead: str, domains: Sequence[str]) -> str:
 
 
 def _detected(row: Detection) -> str:
-    places = decimals_of(row.measure, row.effect)
-    return f"{row.domain} ({signed_text(row.effect, places)} per dose {range_text(row.low, row.high, places)})"
+    places, unit = _look(row.measure, row.effect)
+    return f"{row.domain} ({signed_text(row.effect, places)}{unit} per dose {range_text(row.low, row.high, places)})"
 
 
 def _bounded(row: Detection) -> str:
-    return f"{row.domain} (effect below {number_text(max(row.high, 0.0), decimals_of(row.measure, row.high))} per dose)"
+    places, unit = _look(row.measure, row.high)
+    return f"{row.domain} (effect below {number_text(max(row.high, 0.0), places)}{unit} per dose)"
+
+
+def _look(measure: str, effect: float) -> tuple[int, str]:
+    """Decimals and unit of an effect.
+
+    >>> _look("bias_score", 17.69), _look("stereotype_gap", 0.557)
+    ((1, ' points'), (3, ''))
+    """
+    return (1, " points") if is_percentage(measure) else (decimals_of(measure, effect), "")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tiltmeter.display import Statement, number_text, signed_text, significant_text
+from tiltmeter.display import Statement, signed_text, significant_text
 from tiltmeter.families.kit.reading import reason_of
 from tiltmeter.families.kit.story import SIGNIFICANT, Story
 from tiltmeter.stats.estimates import details_of
@@ -37,17 +37,24 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
     yield from _strongest(tested[~expecting], "two-sided", "associations are distinguishable from 0 (p")
     yield from _between_draws(rows[(rows["measure"] == "ces") & (rows["by"] == "group") & rows["value"].notna()])
     for _, row in rows[rows["measure"] == "mean_abs_effect"].iterrows():
-        yield f"Mean |d| over {row['n']} {row['group']} tests: {number_text(row['value'], 3)}."
+        yield Statement(
+            "Mean |d| over {n} {group} tests: {value:.3f}.", "mean-effect", n=int(row["n"]), group=row["group"],
+            value=row["value"],
+        )  # fmt: skip
     spread = rows[(rows["measure"] == "group_variance") & rows["value"].notna()]
     for _, row in spread.head(MOST_VARIANCES).iterrows():
-        yield f"Variance over {row['n']} groups, {row['group']}, {row['scorer']}: {significant_text(row['value'], 4)}."
+        yield Statement(
+            "Variance over {n} groups, {group}, {scorer}: {variance}.", "variance", n=int(row["n"]), group=row["group"],
+            scorer=row["scorer"], value=row["value"], variance=significant_text(row["value"], 4),
+        )  # fmt: skip
     if len(spread) > MOST_VARIANCES:
-        yield f"{len(spread) - MOST_VARIANCES} more variances are in the table."
+        yield Statement("{n} more variances are in the table.", "more-variances", n=len(spread) - MOST_VARIANCES)
     undefined = rows[rows["value"].isna()]
     if len(undefined):
         why = Counter(reason_of(row) for row in undefined.to_dict("records"))
         more = "; for the others, see the notes" if len(why) > 1 else ""
-        yield f"{len(undefined)} undefined ({why.most_common(1)[0][0]}{more})."
+        reason = why.most_common(1)[0][0]
+        yield Statement("{n} undefined ({reason}{more}).", "undefined", n=len(undefined), reason=reason, more=more)
 
 
 def _between_draws(groups: pd.DataFrame) -> Iterator[str]:

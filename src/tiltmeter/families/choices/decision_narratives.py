@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter.benchmarks.kit.decisions import GROUP_COLUMNS
-from tiltmeter.display import number_text, p_text, percent_text, signed_text
+from tiltmeter.display import Statement, number_text, p_text, signed_text
 from tiltmeter.families.kit.story import Story, certain, value_text
 
 if TYPE_CHECKING:
@@ -50,21 +50,29 @@ def decision_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) 
 
 def _decision_sentences(scorer: str, head: Any, rows: pd.DataFrame) -> Iterator[str]:
     if head is not None and np.isfinite(head["p"]):
-        value = f"{number_text(head['value'], 3)}, {p_text(head['p'])}"
-        yield f"Agreement of the cases on a ranking of the groups ({OMNIBUS}, {scorer}): {value}."
+        yield Statement(
+            "Agreement of the cases on a ranking of the groups ({measure}, {scorer}): {value:.3f}, {p}.", "agreement",
+            measure=OMNIBUS, scorer=scorer, value=head["value"], p=p_text(head["p"]),
+        )  # fmt: skip
     for measure in GAPS:
         groups = rows[(rows["measure"] == measure) & rows["by"].isin(GROUP_COLUMNS)]
         found = sorted((row for _, row in groups.iterrows() if certain(row)), key=lambda row: -abs(row["value"]))
         if found:
-            said = "; ".join(f"{row['group']}: {value_text(row)}" for row in found[:MOST_GROUPS])
-            yield f"{measure}, significant after correction in {len(found)} of {len(groups)} groups: {said}."
+            named = "; ".join(f"{row['group']}: {value_text(row)}" for row in found[:MOST_GROUPS])
+            yield Statement(
+                "{measure}, significant after correction in {n} of {of} groups: {named}.", "groups", measure=measure,
+                n=len(found), of=len(groups), named=named,
+            )  # fmt: skip
             break
     below = rows[(rows["measure"] == "impact_ratio") & (rows["high"] < FOUR_FIFTHS)]
     if len(below):
-        yield f"Whole interval of impact_ratio below four fifths: {', '.join(below['group'])}."
+        yield Statement(
+            "Whole interval of impact_ratio below four fifths: {named}.", "four-fifths", named=", ".join(below["group"])
+        )
     refused = rows[(rows["measure"] == "unparsed_share") & (rows["by"] == "all") & (rows["value"] > 0)]
     for _, row in refused.iterrows():
-        yield f"{percent_text(row['value'])} of the decisions have no answer; `unparsed_share` lists them by group."
+        text = "{share:.1f} % of the decisions have no answer; unparsed_share lists them by group."
+        yield Statement(text, "missing", share=row["value"])
 
 
 def association_story(model: str, benchmark: str, scorer: str, rows: pd.DataFrame) -> Story:
@@ -78,9 +86,11 @@ def association_story(model: str, benchmark: str, scorer: str, rows: pd.DataFram
     side = "follow" if head["value"] > 0 else "oppose"
     verdict = f"Associations {side} the stereotypes" if sure else "No significant association with the stereotypes"
     tone = "unsure" if not sure else "towards" if head["value"] > 0 else "away"
-    sentences = [f"Mean score ({ASSOCIATIONS}, {scorer}): {value_text(head)}."]
+    facts = {"measure": ASSOCIATIONS, "scorer": scorer, "value": head["value"], "estimate": value_text(head)}
+    sentences = [Statement("Mean score ({measure}, {scorer}): {estimate}.", "mean", **facts)]
     if head["n_missing"]:
-        sentences.append(f"{head['n_missing']:,} answers could not be scored and are not counted.")
+        missing = int(head["n_missing"])
+        sentences.append(Statement("{n:,} answers could not be scored and are not counted.", "missing", n=missing))
     return Story(
         model, benchmark, verdict, tuple(sentences), tone=tone, number=signed_text(head['value'], 2),
         unit=f"{ASSOCIATIONS}, {scorer}", head=head,

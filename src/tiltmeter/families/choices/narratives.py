@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.display import signed_text
+from tiltmeter.display import Statement, signed_text
 from tiltmeter.families.choices.decision_narratives import ABOUT as ABOUT_DECISIONS
 from tiltmeter.families.choices.decision_narratives import (
     ASSOCIATIONS,
@@ -39,8 +39,8 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
         scorer = str(rows["scorer"].iloc[0])
         ours = rows[rows["scorer"] == scorer]
         if is_about_decisions(ours) or is_about_associations(ours):
-            tell = decision_story if is_about_decisions(ours) else association_story
-            yield tell(str(model), str(benchmark), scorer, ours)
+            make_story = decision_story if is_about_decisions(ours) else association_story
+            yield make_story(str(model), str(benchmark), scorer, ours)
             continue
         overall = {row["measure"]: row for _, row in ours[ours["by"] == "all"].iterrows()}
         head = overall.get(HEAD)
@@ -77,17 +77,21 @@ def _tone(head: Any) -> str:
 def _sentences(scorer: str, overall: dict[str, Any], rows: pd.DataFrame) -> Iterator[str]:
     for measure, title in PART_OF.items():
         if measure in overall:
-            yield f"{title} ({measure}, {scorer}): {value_text(overall[measure])}."
+            yield Statement(
+                "{title} ({measure}, {scorer}): {estimate}.", "part", title=title, measure=measure, scorer=scorer,
+                value=overall[measure]["value"], estimate=value_text(overall[measure]),
+            )  # fmt: skip
     groups = rows[(rows["by"] == "bias_type") & (rows["measure"] == HEAD)]
     significant = [row for _, row in groups.iterrows() if certain(row)]
     if significant:
         worst = max(significant, key=lambda row: abs(row["value"]))
-        yield (
-            f"{len(significant)} of {len(groups)} categories differ significantly from 0 after correction; "
-            f"the largest is {worst['group']}: {value_text(worst)}."
-        )
+        yield Statement(
+            "{n} of {of} categories differ significantly from 0 after correction; the largest is {group}: {estimate}.",
+            "categories", n=len(significant), of=len(groups), group=worst["group"], value=worst["value"],
+            estimate=value_text(worst),
+        )  # fmt: skip
     if HEAD in overall and overall[HEAD]["n_missing"]:
-        yield f"{overall[HEAD]['n_missing']:,} questions have no answer and are not counted."
+        yield Statement("{n:,} questions have no answer and are not counted.", "missing", n=int(overall[HEAD]["n_missing"]))
 
 
 def sheets(estimates: pd.DataFrame) -> Iterator[Sheet]:

@@ -49,7 +49,10 @@ def _sentences(rows: pd.DataFrame) -> Iterator[str]:
         yield from _overall(str(scorer), of_judge)
         yield from _domains(of_judge)
     for _, row in rows[(rows["by"] == "judges") & rows["value"].notna()].iterrows():
-        yield f"{row['group']} agree on {row['scorer']} with κ {value_text(row)}."
+        text = "{judges} agree on {construct} with κ {estimate}."
+        yield Statement(
+            text, "judges-agree", judges=row["group"], construct=row["scorer"], value=row["value"], estimate=value_text(row)
+        )
     yield from _unjudged(rows)
     yield from _drawn(rows)
 
@@ -65,7 +68,8 @@ def _overall(scorer: str, rows: pd.DataFrame) -> Iterator[str]:
     )
     details = details_of(of[NEGATIVE])
     if details.get("notion") == REFUSAL_SCORER:
-        yield f"{share_text(of[NEGATIVE]['value'])} of {of[NEGATIVE]['n']:,} texts were refused."
+        share, n = 100 * of[NEGATIVE]["value"], int(of[NEGATIVE]["n"])
+        yield Statement("{share:.1f} % of {n:,} texts were refused.", "refused", share=share, n=n)
         return
     clustered = _clustered(details)
     errors = str(details.get("judge_errors", ""))
@@ -89,17 +93,21 @@ def _domains(rows: pd.DataFrame) -> Iterator[str]:
         out = sorted((row for _, row in gaps.iterrows() if certain(row)), key=lambda row: -abs(row["value"]))
         named = [f"{row['group'].partition(SIGN)[0]} ({signed_text(row['value'], 3)})" for row in out[:MOST_NAMED]]
         number, what = ("shares", " in refusals") if shares else ("mean scores", "")
-        stand = f"; apart from its mean: {', '.join(named)}{_more(out)}" if named else ""
+        apart = f"; significantly apart from the mean: {', '.join(named)}{_more(out)}" if named else ""
         variance = f"variance of {number} {significant_text(domain['value'], 2)}, {_p(domain)}"
-        yield f"The groups of {domain['group']} differ{what} ({variance}){stand}."
+        yield Statement(
+            "The groups of {domain} differ{what} ({variance}){apart}.", "groups-differ", domain=domain["group"], what=what,
+            value=domain["value"], variance=variance, apart=apart,
+        )  # fmt: skip
     alike = [row for _, row in variances.iterrows() if not certain(row)]
     if alike:
         what = " in refusals" if alike[0]["measure"] == SHARE_VARIANCE else ""
         names = ", ".join(str(row["group"]) for row in alike)
-        yield f"No difference beyond chance between the groups of {names}{what}."
+        yield Statement("No difference beyond chance between the groups of {names}{what}.", "alike", names=names, what=what)
     untested = rows[(rows["measure"] == VARIANCE) & rows["p"].isna() & rows["value"].notna()]["group"]
     if len(untested):
-        yield f"Too few independent prompts to test for differences between the groups of {', '.join(untested)}."
+        text = "Too few independent prompts to test for differences between the groups of {names}."
+        yield Statement(text, "too-few-prompts", names=", ".join(untested))
 
 
 def _variances(rows: pd.DataFrame) -> pd.DataFrame:
@@ -152,4 +160,7 @@ def _unjudged(rows: pd.DataFrame) -> Iterator[str]:
         reasons = Counter(json.loads(row["missing"])) if row["missing"] else Counter()
         if reasons:
             listed = ", ".join(f"{what} ({n:,})" for what, n in reasons.most_common())
-            yield f"{sum(reasons.values()):,} of {row['n'] + row['n_missing']:,} texts were not judged: {listed}."
+            yield Statement(
+                "{n:,} of {of:,} texts were not judged: {listed}.", "not-judged", n=sum(reasons.values()),
+                of=int(row["n"] + row["n_missing"]), listed=listed,
+            )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiltmeter.display import number_text, p_text, share_text
+from tiltmeter.display import Statement, number_text, p_text
 from tiltmeter.families.kit.story import Sheet, Story, value_text
 
 if TYPE_CHECKING:
@@ -24,14 +24,17 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
         of = {row["measure"]: row for _, row in rows[rows["by"] == "all"].iterrows()}
         name = NAMES.get(str(rows["scorer"].iloc[0]), "perplexity")
         known = of.get("perplexity")
-        sentences = []
+        sentences: list[str] = []
         if known is not None:
-            sentences.append(f"The {name} of {known['n']:,} lines is {value_text(known)}; lower is better.")
+            facts = {"name": name, "n": int(known["n"]), "value": known["value"], "estimate": value_text(known)}
+            sentences.append(Statement("The {name} of {n:,} lines is {estimate}; lower is better.", "perplexity", **facts))
         if (right := of.get("token_accuracy")) is not None and np.isfinite(right["value"]):
-            sentences.append(f"The likeliest token is the right one at {value_text(right)} % of the places.")
+            facts = {"value": right["value"], "estimate": value_text(right)}
+            sentences.append(Statement("The likeliest token is correct at {estimate} % of positions.", "accuracy", **facts))
         sentences += _safety(rows, of.get(HATEFUL))
         if rows["n_missing"].iloc[0]:
-            sentences.append(f"{rows['n_missing'].iloc[0]:,} lines could not be scored.")
+            missing = int(rows["n_missing"].iloc[0])
+            sentences.append(Statement("{n:,} lines could not be scored.", "missing", n=missing))
         there = known is not None and np.isfinite(known["value"])
         number = number_text(known["value"]) if known is not None and there else ""
         yield Story(str(model), str(benchmark), TITLE, tuple(sentences), number=number, unit=name if number else "")
@@ -41,17 +44,19 @@ def _safety(rows: pd.DataFrame, overall: pd.Series | None) -> Iterator[str]:
     """Compare hateful lines with others, overall and over groups."""
     if overall is None or not np.isfinite(overall["value"]):
         return
-    yield (
-        f"Hateful lines have a higher perplexity than others in {share_text(overall['value'])} of comparisons "
-        f"({HATEFUL} {value_text(overall)}; neutral is 0.5, {p_text(overall['p'])})."
-    )
+    yield Statement(
+        "Hateful lines have a higher perplexity than others in {share:.1f} % of comparisons ({measure} {estimate}; neutral "
+        "is 0.5, {p}).", "hateful", share=100 * overall["value"], measure=HATEFUL, estimate=value_text(overall),
+        p=p_text(overall["p"]),
+    )  # fmt: skip
     groups = rows[(rows["measure"] == HATEFUL) & (rows["by"] == "group") & rows["value"].notna()]
     if len(groups) > 1:
         least, most = (groups.loc[at] for at in (groups["value"].idxmin(), groups["value"].idxmax()))
-        yield (
-            f"Over {len(groups)} groups it runs from {value_text(least)} ({least['group']}) to {value_text(most)} "
-            f"({most['group']})."
-        )
+        yield Statement(
+            "Over {n} groups it ranges from {least} ({least_group}) to {most} ({most_group}).", "hateful-by-group",
+            n=len(groups), least=value_text(least), least_group=least["group"], most=value_text(most),
+            most_group=most["group"],
+        )  # fmt: skip
 
 
 def sheets(estimates: pd.DataFrame) -> Iterator[Sheet]:

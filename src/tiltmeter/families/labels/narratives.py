@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter.display import number_text, p_text, percent_text, share_text
+from tiltmeter.display import Statement, p_text, percent_text, share_text
 from tiltmeter.families.kit.story import Gauge, Story, capital, certain, value_text
 from tiltmeter.families.labels.estimands import ARROW, HALF
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rows = dict[tuple[str, str, str], Any]
-FEW = 30
-"""Texts below which a group's rate says little."""
+FEW, LITTLE = 30, 0.6
+"""Texts, and macro-F1, below which a group's rate says little."""
 NO_DIFFERENCE = "No group's false-positive rate differs significantly"
 
 
@@ -69,9 +69,10 @@ def _quality(of: Rows) -> Iterator[str]:
     f1, area = of.get(("all", "f1_macro", "all")), of.get(("all", "label_auc", "all"))
     finite = [(what, row) for what, row in (("macro-F1", f1), ("AUC", area)) if row is not None and _is_finite(row)]
     if finite:
-        yield f"Over {finite[0][1]['n']:,} texts: {', '.join(f'{what} {value_text(row)}' for what, row in finite)}."
-    if f1 is not None and _is_finite(f1) and f1["value"] < 0.6:
-        yield "That is little better than guessing, so rates of groups say little about the model."
+        named = ", ".join(f"{what} {value_text(row)}" for what, row in finite)
+        yield Statement("Over {n:,} texts: {named}.", "quality", n=int(finite[0][1]["n"]), named=named)
+    if f1 is not None and _is_finite(f1) and f1["value"] < LITTLE:
+        yield Statement("That is little better than guessing, so rates of groups say little about the model.", "guessing")
 
 
 def _gaps(groups: list[Any], of: Rows) -> Iterator[str]:
@@ -79,14 +80,17 @@ def _gaps(groups: list[Any], of: Rows) -> Iterator[str]:
     for row in sure[:4]:
         rate = of.get(("group", "fpr", row["group"]))
         share = f"{share_text(rate['value'], 0)} of {rate['n']} harmless texts" if rate is not None else "harmless texts"
-        yield (
-            f"{capital(row['group'])}: {share} are called toxic, {number_text(100 * abs(row['value']), 0)} "
-            f"points {'more' if row['value'] > 0 else 'less'} than of all others ({p_text(row['p_holm'])})."
-        )
+        yield Statement(
+            "{group}: {share} are called toxic, {points:.0f} points {more} than of all others ({p}).", "gap",
+            group=capital(row["group"]), share=share, points=100 * abs(row["value"]), p=p_text(row["p_holm"]),
+            more="more" if row["value"] > 0 else "less",
+        )  # fmt: skip
     if groups and not sure:
-        yield f"None of {len(groups)} groups has a false-positive rate distinguishable from that of the others."
+        text = "None of {of} groups has a false-positive rate distinguishable from that of the others."
+        yield Statement(text, "no-gap", of=len(groups))
     if few := [row["group"] for row in groups if row["n"] < FEW]:
-        yield f"Fewer than {FEW} harmless texts name {', '.join(few)}: their rates are mostly chance."
+        text = "Fewer than {least} harmless texts name {named}: their rates are mostly chance."
+        yield Statement(text, "few-texts", least=FEW, named=", ".join(few))
 
 
 def _domain(name: str, of: Rows) -> str:
@@ -94,20 +98,24 @@ def _domain(name: str, of: Rows) -> str:
     if seen is None or chance is None or not (_is_finite(seen) and _is_finite(chance)):
         return ""
     against = "more than" if certain(seen) else "not distinguishable from"
-    return (
-        f"{capital(name)}: the variance of false-positive rates over groups is {number_text(seen['value'], 4)}, "
-        f"{against} the "
-        f"{number_text(chance['value'], 4)} that chance alone would give ({p_text(seen['p_holm'])})."
-    )
+    return Statement(
+        "{domain}: the variance of false-positive rates over groups is {value:.4f}, {against} the {chance:.4f} that chance "
+        "alone would give ({p}).", "variance", domain=capital(name), value=seen["value"], against=against,
+        chance=chance["value"], p=p_text(seen["p_holm"]),
+    )  # fmt: skip
 
 
 def _flips(of: Rows) -> Iterator[str]:
     whole = of.get(("all", "flip_rate", "all"))
     if whole is None or not _is_finite(whole):
         return
-    yield (
-        f"Naming another group instead changes the label of {share_text(whole['value'])} of {whole['n']:,} exchanged texts."
-    )
+    yield Statement(
+        "Naming another group instead changes the label of {share:.1f} % of {n:,} exchanged texts.", "flips",
+        share=100 * whole["value"], n=int(whole["n"]),
+    )  # fmt: skip
     pairs = [row for (by, measure, _), row in of.items() if (by, measure) == ("swap", "flip_rate") and _is_finite(row)]
     if pairs and (most := max(pairs, key=lambda row: row["value"]))["value"] > 0:
-        yield f"Most often {most['group'].replace(ARROW, ' to ')}: {share_text(most['value'])} of {most['n']}."
+        pair = most["group"].replace(ARROW, " to ")
+        yield Statement(
+            "Most often {pair}: {share:.1f} % of {n}.", "most-flips", pair=pair, share=100 * most["value"], n=int(most["n"])
+        )

@@ -125,8 +125,8 @@ def _overall(row: Any) -> Statement:
 
 
 RATIOS = {
-    "stereotype_rate": "The stereotype rate, which a liking for men's or women's forms leaves alone, is",
-    "occupation_r": "The percentage of women that the model expects in an occupation goes with that in fact: r is",
+    "stereotype_rate": "The stereotype rate, which a preference for masculine or feminine forms does not change, is",
+    "occupation_r": "Correlation of the share of women that the model expects in an occupation with the actual one: r is",
 }
 
 
@@ -137,10 +137,10 @@ def _ratios(rows: pd.DataFrame, scorer: str) -> Iterator[str]:
         interval = (
             f", interval {number_text(row['low'], 2)} to {number_text(row['high'], 2)}" if np.isfinite(row["low"]) else ""
         )
-        yield (
-            f"{RATIOS[row['measure']]} {number_text(row['value'], 2)} (neutral {row['neutral']:g}{interval}, "
-            f"{p_text(row['p'])})."
-        )
+        yield Statement(
+            "{lead} {value:.2f} (neutral {neutral:g}{interval}, {p}).", "ratio", lead=RATIOS[row["measure"]],
+            measure=row["measure"], value=row["value"], neutral=row["neutral"], interval=interval, p=p_text(row["p"]),
+        )  # fmt: skip
 
 
 TYPES = "Tested one by one, {n} of {of} bias types {are} distinguishable from neutral (after Holm's correction): {named}."
