@@ -54,6 +54,9 @@ def test_it_has_the_papers_models_and_writes_where_it_is_called(tmp_path: Path) 
     asked = {ask.name or ask.benchmark: ask for ask in study.asks}
     assert asked["hatexplain"].options["recipe"] == "hate" and asked["ceat"].options["draws"] == 10_000
     assert len(asked["bold"].models or ()) == 12 and not any("albert" in name for name in asked["bold"].models or ())
+    warm = {name: ask for name, ask in asked.items() if name.startswith("temperature-")}
+    assert {ask.options["temperature"] for ask in warm.values()} == {0.5, 1.0}, "Section 4.3"
+    assert {(ask.benchmark, ask.options["samples"]) for ask in warm.values()} == {("bold-temperature", 100)}, "Appendix G"
     with raises("missing-file", file="cao-2023") as error:
         read_experiment("cao-2023")
     assert "cao-2022" in error.value.fields["embedded"]

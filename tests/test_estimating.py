@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -22,6 +23,7 @@ from tiltmeter.families.pairs.estimate import NOTHING_COMPLETE
 from tiltmeter.families.pairs.paired import pair_up
 from tiltmeter.reporting.comparison_text import summaries, too_close
 from tiltmeter.reporting.terminal import comparisons
+from tiltmeter.runs.compare import _with_rest_corrected
 from tiltmeter.stats.estimates import Difference, corrected, differences_table
 from tiltmeter.stats.intervals import bootstrap_p, bounded_interval, percentile_interval
 from tiltmeter.stats.measured import interval_of
@@ -239,6 +241,31 @@ def test_compare_pairs_items_and_finds_a_difference() -> None:
     found = rows.loc[("leaning", "bias_score")]
     assert found["low"] > 0 and found["p"] < 0.001
     assert found["difference"] == pytest.approx(found["value"] - found["baseline_value"])
+
+
+def test_compare_corrects_what_no_family_corrected() -> None:
+    rows = [
+        Difference("b", "f", "s", "m", "topic", str(k), model, "base", p=p, p_holm=known)
+        for model in ("near", "far")
+        for k, (p, known) in enumerate([(0.01, np.nan), (0.04, np.nan), (0.02, 0.02), (np.nan, np.nan)])
+    ]
+    found = _with_rest_corrected(rows)
+    assert [row.p_holm for row in found if row.group in "01"] == 2 * holm([0.01, 0.04])
+    assert [row.p_holm for row in found if row.group == "2"] == [0.02, 0.02]
+    assert all(np.isnan(row.p_holm) for row in found if row.group == "3")
+
+
+def test_models_of_one_name_in_memory_are_two() -> None:
+    """The second one gets a piece of its digest: no row of the first is lost or counted twice."""
+    rng = np.random.default_rng(3)
+    parts = []
+    for n, digest in enumerate(("a" * 64, "b" * 64)):
+        part = make_scores(rng.normal(size=40) + 3 * n, rng.normal(size=40), model="plumb-mlm")
+        facts = {"shown_as": "plumb-mlm", "name": "plumb-mlm", "weights_sha256": digest}
+        parts.append(replace(part, manifests=({"model": facts, "benchmark": {"name": "b"}},)))
+    table = tiltmeter.estimate(parts, measures="bias_score")
+    overall = table[table["by"] == "all"].set_index("model")["value"]
+    assert overall.index.tolist() == ["plumb-mlm", "plumb-mlm-bbbbbbbb"] and overall.iloc[1] > overall.iloc[0] + 20
 
 
 def test_compare_corrects_overall_tests_over_the_models_and_the_benchmark() -> None:

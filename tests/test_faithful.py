@@ -96,6 +96,13 @@ def test_every_command_of_a_row_is_one_that_the_tests_run(paper: str) -> None:
         assert any(set(words) <= set(line) for line in run), words
 
 
+def test_every_option_of_the_page_is_one_of_the_command_line() -> None:
+    """By its name of today: former names work, and are documented nowhere."""
+    known = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE))
+    assert len(named) > 20 and not {option for option in named if f"`{option}" not in known}
+
+
 def test_the_part_from_the_catalog_states_everything() -> None:
     assert "not stated yet" not in PAGE
 

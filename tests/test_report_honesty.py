@@ -16,6 +16,7 @@ import tiltmeter
 from conftest import GOLDEN, reseal
 from report_material import explorer, made_up_run, words_of
 from report_material import section as markup_of
+from study_material import made_up
 from support.wording import codes_of
 from test_words import rows, with_rows
 from tiltmeter import TiltmeterError, estimate
@@ -189,6 +190,22 @@ def test_so_few_pairs_that_no_lean_would_show(tmp_path: Path) -> None:
     found = list(power(stories_of(material.estimates), material.settings.confidence))
     assert [row[:4] for row in found] == [(model, "made-up", "bias_score by cps", "6") for model in ("one", "two")]
     assert {least for *_, least in found} == {"none: too few pairs"}
+
+
+def test_a_headline_says_when_another_scorer_leans_otherwise() -> None:
+    """50.0 by one scorer is no lean; 0.0 by another must not stand below it unsaid."""
+    base = np.random.default_rng(0).normal(size=60)
+    even, none = base + np.where(np.arange(60) % 2, 1.0, -1.0), base - 1.0
+    codes = {}
+    for first, second in ((even, none), (none, even), (even, even)):
+        scores = made_up({("m", "cps"): (first, base), ("m", "aul"): (second, base)})
+        story = story_of(tiltmeter.estimate(scores, measures="bias_score", resamples=200))
+        assert isinstance(story.verdict, Statement)
+        other = "aul" if story.head["scorer"] == "cps" else "cps"
+        codes[float(story.head["value"]), first is second] = story.verdict.code
+        if story.verdict.code == "scorers-disagree":
+            assert story.verdict.fields["values"] == {other: 0.0} and story.unit.endswith(f"by {story.head['scorer']}")
+    assert codes == {(50.0, False): "scorers-disagree", (0.0, False): "away", (50.0, True): "unsure"}
 
 
 def test_percentages_have_the_decimals_of_the_headline() -> None:

@@ -382,6 +382,23 @@ def test_frequency_ranks_by_hand(tmp_path: Path) -> None:
     assert stated(finding.sentences, "ambiguous")["words"] == ["black", "white"]
 
 
+def test_frequency_reads_the_words_of_a_list(tmp_path: Path) -> None:
+    """By rule a verb of one sentence names a group; our list and a table know those that do."""
+    places = ("early", "late", "soon", "again", "first", "alone")
+    poor = [(f"The poor man left {place}.", f"The rich man stayed {place}.") for place in places]
+    rich = [(f"The rich man stayed {place}.", f"The poor man left {place}.") for place in places]
+    sides = {("m", "aul"): (noise(12), noise(12, 1))}
+    direction = ["disadvantaged"] * 6 + ["advantaged"] * 6
+    scores = made_up(sides, texts=poor + rich, direction=direction, types=["socioeconomic"] * 12)
+    table = tmp_path / "words.csv"
+    table.write_text("bias_type,group,word\nsocioeconomic,advantaged,stayed\nsocioeconomic,disadvantaged,left\n")
+    wanted = {None: {"poor", "rich"}, "rule": {"poor", "rich", "left", "stayed"}, str(table): {"left", "stayed"}}
+    for source, words in wanted.items():
+        options = {} if source is None else {"group_words": source}
+        found = tiltmeter.study("frequency", scores, scorers="aul", options=options)
+        assert set(found.tables["words"]["word"]) == words, source
+
+
 def test_frequency_counts_in_a_text(tmp_path: Path) -> None:
     import lzma
 

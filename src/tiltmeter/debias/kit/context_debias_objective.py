@@ -46,6 +46,11 @@ class Objective:
         known_values = {"level": LEVELS, "layer": LAYERS, "loss": LOSSES, "scale": SCALES}
         for name, known in (known_values | {"average": AVERAGES, "batches": BATCHES}).items():
             require_choice(f"--{name}", getattr(self, name), known)
+        if self.average == "occurrences" and self.loss == "mean-of-squares":
+            raise UsageError(
+                "--average occurrences applies to --loss square-of-mean: the mean of squares has a direction for each word.",
+                code="inapplicable-option", name="average", loss=self.loss,
+            )  # fmt: skip
         if not all(0 <= one < math.inf for one in (self.alpha, self.beta)):
             raise UsageError(
                 f"Alpha and beta must not be negative: {self.alpha}, {self.beta}.",

@@ -87,7 +87,7 @@ def frequency(  # noqa: PLR0913 (its options)
         "frequency": ranks,
         "directions": directions,
         "words": pd.DataFrame(listed),
-        "left-out": pd.DataFrame(left_out),
+        **({"left-out": pd.DataFrame(left_out)} if left_out else {}),
     }
     drawings = {"frequency": lambda: _draw_ranks(ranks, source), "directions": lambda: _draw_directions(directions)}
     words = tuple(_sentences(ranks, directions, left_out, source))
