@@ -19,7 +19,7 @@ from typing import Any
 PARTS = {
     "load": [("tiltmeter.evaluating", "load_model"), ("tiltmeter.execution.worker", "load_any")],
     "ask": [("tiltmeter.evaluating", "score"), ("tiltmeter.execution.worker", "ask_cell")],
-    "estimate": [("tiltmeter.running", "estimate_all"), ("tiltmeter.runs.run", "estimate_all")],
+    "estimate": [("tiltmeter.running", "estimate_all"), ("tiltmeter.runs.merge", "_write_estimates")],
     "report": [("tiltmeter.cli.reporting", "write"), ("tiltmeter.cli.run", "write"), ("tiltmeter.cli.app", "write")],
 }
 HEAVY = ("torch._dynamo", "torch.distributed.tensor", "sympy", "sklearn", "scipy.optimize", "scipy.stats", "torchvision")

@@ -252,3 +252,8 @@ def test_broken_weights_share_nothing() -> None:
     with torch.no_grad():
         module.transformer.wte.weight.fill_(math.nan)
     assert BodyAndHead(module, causal=True).unshared == NOT_FINITE
+
+
+def test_rows_are_as_even_as_their_number_allows() -> None:
+    queries = [Query(n, tuple(range(10 * n, 10 * n + 10)), (9,), (0,), (9,)) for n in range(20)]
+    assert shared_rows(queries, RowLength(64, 100)).lengths.tolist() == [50] * 4  # and not three of 60 and one of 20

@@ -6,8 +6,8 @@ only rounding differs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -47,12 +47,15 @@ def shared_rows(queries: Sequence[Query], length: RowLength | None) -> Rows:
     if length is None or longest > length.most:
         return single_rows(queries)
     order = sorted(range(len(queries)), key=lambda number: queries[number].ids)
+    firsts = _even_cut(
+        [queries[number].ids for number in order], min(length.most, max(length.usual, QUERIES_IN_ROW * longest))
+    )
     rows: list[_Row] = []
     row_of = np.empty(len(queries), dtype=np.int64)
     columns: list[tuple[int, ...]] = [()] * len(queries)
-    for part in _cut(queries, order, min(length.most, max(length.usual, QUERIES_IN_ROW * longest))):
+    for first, last in pairwise([*firsts, len(order)]):
         row = _Row()
-        for number in part:
+        for number in order[first:last]:
             path = row.add(queries[number].ids)
             row_of[number], columns[number] = len(rows), tuple(path[column] for column in queries[number].columns)
         row.close(0)
@@ -86,18 +89,31 @@ class _Row:
             self.ends[column] = len(self.ids)
 
 
-def _cut(queries: Sequence[Query], order: Sequence[int], width: int) -> Iterator[Sequence[int]]:
-    """Cut sorted queries into rows of at most `width` tokens."""
-    first, filled = 0, 0
-    latest: tuple[int, ...] = ()
-    for at, number in enumerate(order):
-        ids = queries[number].ids
-        filled += len(ids) - common_prefix(latest, ids)
+def _even_cut(texts: Sequence[tuple[int, ...]], width: int) -> list[int]:
+    """Cut sorted texts into as few rows as the width allows, none longer than need be: what is padded is computed, too."""
+    whole = [len(ids) for ids in texts]
+    fresh = [len(ids) - common_prefix(before, ids) for before, ids in pairwise([(), *texts])]
+    firsts = _cut(whole, fresh, width)
+    low, high = max([0, *whole]), width
+    while low < high:
+        middle = (low + high) // 2
+        narrower = _cut(whole, fresh, middle)
+        if len(narrower) > len(firsts):
+            low = middle + 1
+        else:
+            high, firsts = middle, narrower
+    return firsts
+
+
+def _cut(whole: Sequence[int], fresh: Sequence[int], width: int) -> list[int]:
+    """First texts of rows of at most `width` tokens, of which a text behind another one takes its fresh ones alone."""
+    firsts, filled = [0], 0
+    for at, (alone, behind) in enumerate(zip(whole, fresh, strict=True)):
+        filled += behind
         if filled > width:
-            yield order[first:at]
-            first, filled = at, len(ids)
-        latest = ids
-    yield order[first:]
+            firsts.append(at)
+            filled = alone
+    return firsts
 
 
 def common_prefix(a: tuple[int, ...], b: tuple[int, ...]) -> int:
