@@ -109,8 +109,8 @@ def test_every_fault_of_the_list_is_tried() -> None:
 
 
 def test_the_page_lists_every_fault_with_its_check() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "served-models.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[1:3] for line in page.split("## What the probe catches")[1].split("##")[0].splitlines()]
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1:3] for line in page.split("## Servers that answer wrongly")[1].split("##")[0].splitlines()]
     caught = {
         name.strip(): row[1].strip().strip("`")
         for row in rows[3:]
