@@ -141,12 +141,13 @@ def count_interval(measure: Entry, count: int, n: int, confidence: float) -> End
     >>> from tiltmeter import catalog
     >>> [round(end, 1) for end in count_interval(catalog.find("measures", "bias_score"), 30, 60, 0.95)]
     [36.8, 63.2]
+    >>> [round(end, 2) for end in count_interval(catalog.find("measures", "fpr"), 30, 60, 0.95)]
+    [0.37, 0.63]
     """
     whole, share = measure.spec.whole or 1.0, count / n
     if has_exact_test(measure) or count in (0, n):
         return _exact(count, n, whole, confidence)
-    error = float(np.sqrt(share * (1 - share) / n))
-    return _scaled(wilson_interval(share, error, (n, float(n)), confidence), whole)
+    return _scaled(wilson_interval(share, n - 1, n - 1, confidence), whole)
 
 
 def _exact(count: int, n: int, whole: float, confidence: float) -> Ends:
