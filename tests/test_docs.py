@@ -79,6 +79,7 @@ CONTENT = {f"{table}.parquet" for table in TABLES} | {column for columns in TABL
 OTHERS = {
     "--with-special",  # of the package in tests/plugin
     "--model-path", "--alias",  # of servers
+    "--simulations",  # of scripts in benchmarks
     "--bundle", "--certificate-identity", "--certificate-oidc-issuer", "--armor", "--detach-sign", "--verify",  # of signers
 }  # fmt: skip
 BLOCK = re.compile(r"(?:<!-- test: (?P<note>[^>]*?) -->\n)?^```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^```$", re.M | re.S)

@@ -15,7 +15,7 @@ from tiltmeter.stats.intervals import (
     prevalence_interval,
     wilson_interval,
 )
-from tiltmeter.stats.measured import bootstrap_test, interval_of, share_difference_interval, units_for
+from tiltmeter.stats.measured import bootstrap_test, count_interval, interval_of, share_difference_interval, units_for
 from tiltmeter.stats.resampling import Sample
 from tiltmeter.stats.significance import binomial_p, exact_proportion_interval
 from tiltmeter.stats.units import Units
@@ -174,3 +174,9 @@ def test_half_an_event_leaves_a_cluster_at_one_text_at_least(share: float) -> No
     error = np.sqrt(share * (1 - share) / 20 * 19 / 20) * (1 - 1e-9)  # as of a little more than 20 independent texts
     assert units.texts(share, error) == pytest.approx(20.0)
     assert 20.0 < units.texts(share, error / 2) < 80.0
+
+
+def test_a_share_that_is_counted_has_the_interval_of_its_draws() -> None:
+    """The gate's plan asks what interval 3 of 30 would have; n draws vary as n − 1 items do."""
+    ends = count_interval(catalog.find("measures", "any_negative"), 3, 30, 0.95)
+    assert ends == pytest.approx(wilson_interval(0.1, 29.0, 29, 0.95))

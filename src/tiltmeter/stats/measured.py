@@ -147,7 +147,7 @@ def count_interval(measure: Entry, count: int, n: int, confidence: float) -> End
     whole, share = measure.spec.whole or 1.0, count / n
     if has_exact_test(measure) or count in (0, n):
         return _exact(count, n, whole, confidence)
-    return _scaled(wilson_interval(share, n - 1, n - 1, confidence), whole)
+    return _scaled(wilson_interval(share, n - 1.0, n - 1, confidence), whole)  # as draws of n items vary
 
 
 def _exact(count: int, n: int, whole: float, confidence: float) -> Ends:
