@@ -14,7 +14,7 @@ from generated_page import ROOT, write_or_check
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from honesty_cells import CELLS  # type: ignore[import-not-found]
+from honesty_cells import CELLS
 
 STORED, PAGE = ROOT / "benchmarks" / "results" / "honesty.json", ROOT / "docs" / "honesty.md"
 Row = dict[str, Any]
