@@ -22,6 +22,7 @@ from tiltmeter.debias.kit.pretraining import text_of
 from tiltmeter.debias.kit.prompt_sentences import single_tokens
 from tiltmeter.debias.kit.word_positions import Occurrence
 from tiltmeter.errors import UsageError
+from tiltmeter.finetune.best_checkpoint import Best
 from tiltmeter.finetune.optimizers import learning_rate
 from tiltmeter.finetune.recipe import Recipe
 from tiltmeter.finetune.row_order import Order
@@ -150,3 +151,23 @@ def test_the_best_weights_are_kept(tmp_path: Path) -> None:
     training = json.loads((out / "manifest.json").read_text())["training"]
     looks = {look["step"]: look["loss"] for look in training["held_out"] if look["step"]}
     assert looks[training["weights_of_step"]] == min(looks.values())
+
+
+@pytest.mark.parametrize(("options", "expected"), [({"keep_best": True}, 20), ({"patience": 9}, 20), ({}, 0)])
+def test_weights_of_the_lowest_loss_are_restored(options: dict[str, Any], expected: int) -> None:
+    weight = torch.zeros(1)
+    best = Best(Recipe(steps=30, evaluate_every=10, **options), 30, {"weight": weight}, None)
+    for step, loss in [(0, 0.1), (10, 1.0), (20, 0.5), (30, 0.9)]:
+        weight.fill_(step)
+        best.look(step, loss)
+    assert best.restore() == expected and weight.item() == (expected or 30)
+
+
+def test_context_debias_ends_with_the_best_weights_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loss is made to rise, so that the first look is the best and only the option decides which weights are left."""
+    real = Best.look
+    monkeypatch.setattr(Best, "look", lambda self, step, loss: real(self, step, float(step)))
+    for keep, expected in (("best", 50), ("last", 120)):
+        options: dict[str, Any] = {"steps": 120, "keep": keep, "rows": 4, "device": "cpu", "lines": 300}
+        out = make("context-debias", MODEL, output=tmp_path / keep, held_out=20, **options)
+        assert json.loads((out / "manifest.json").read_text())["training"]["weights_of_step"] == expected
