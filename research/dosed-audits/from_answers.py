@@ -23,7 +23,8 @@ from typing import Any
 import pandas as pd
 
 import tiltmeter
-from tiltmeter.audits.verdicts import Facts, Verdict, differences_of, verdicts_of
+from tiltmeter.audits.deciding import Facts
+from tiltmeter.audits.verdicts import Verdict, differences_of, verdicts_of
 from tiltmeter.families.kit.answers import Answers
 
 RESULTS = Path(__file__).parent / "audits-answers.json"

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from tiltmeter.audits.verdicts import LEVEL, error_shares
+from tiltmeter.audits.deciding import LEVEL, error_shares
 from tiltmeter.families.kit.detection import DETECTS
 from tiltmeter.stats.significance import binomial_p, holm
 
@@ -53,7 +53,7 @@ def named_domains(rows: Sequence[Mapping[str, Any]], verdict: str) -> list[str]:
 
 def outcome(named: Sequence[str], dosed: str) -> str:
     """Return right, wrong or undecided."""
-    return "undecided" if not named else "right" if list(named) == [dosed] else "wrong"
+    return "undecided" if not named else "right" if set(named) == {dosed} else "wrong"
 
 
 def counted(audits: Sequence[Mapping[str, Any]], table: str, *, stored: bool) -> dict[str, int]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from typer.testing import CliRunner
 import tiltmeter
 from conftest import GOLDEN
 from tiltmeter.audits.battery import NOT_IN_LEVEL, choose_battery
+from tiltmeter.audits.cells import with_unmeasured
+from tiltmeter.audits.forecast import PlannedQuestion, forecast_audit
 from tiltmeter.audits.proposed_rules import proposed_rules, rules_text
 from tiltmeter.audits.verdicts import (
     ALIKE,
@@ -28,16 +31,19 @@ from tiltmeter.audits.verdicts import (
     Verdict,
     differences_of,
     verdicts_of,
-    with_unmeasured,
-    worst_by_benchmark,
+    worst_of_verdicts,
 )
+from tiltmeter.benchmarks import load_benchmark
+from tiltmeter.benchmarks.kit.association import AssociationBenchmark
 from tiltmeter.benchmarks.kit.domain_names import DOMAINS, domain_named
 from tiltmeter.cli.app import app
 from tiltmeter.errors import UsageError
-from tiltmeter.execution.options import Options
+from tiltmeter.execution.options import FamilyOptions, Options
+from tiltmeter.execution.run_plan import plan_run
 from tiltmeter.families.kit.detection import DETECTS, VARIABLE, detections, write_detections
 from tiltmeter.gate import read_rules
 from tiltmeter.gate.rule import WORSENING
+from tiltmeter.runs.run import run_with
 from tiltmeter.stats.estimates import Difference, Estimate, differences_table, estimates_table
 
 TINY = GOLDEN / "models" / "tiny-bert-cased"
@@ -83,14 +89,15 @@ def test_verdicts_are_by_the_metric_with_evidence_and_corrected_together() -> No
 def test_the_worst_groups_are_those_of_the_verdicts() -> None:
     """The same metric and the same corrected p: no page says "evidence of bias" and "differs from neutral: none"."""
     decided = {one.domain: one for one in verdicts_of(table(), "m", FACTS)}
-    worst = worst_by_benchmark(table(), "m", FACTS)["plumb-pairs"]
+    worst = worst_of_verdicts(verdicts_of(table(), "m", FACTS))["plumb-pairs"]
     assert (worst.tested, worst.significant) == (3, 2)
     assert [row["group"] for row in worst.rows] == ["gender", "age", "race-color"]
     domains = {"gender": "gender", "age": "age", "race-color": "race"}
     for row in worst.records():
         verdict = decided[domains[row["group"]]]
         assert (row["value"], row["p_corrected"]) == (verdict.value, pytest.approx(verdict.p_corrected))
-        assert row["is_significant"] == (verdict.verdict in (BIAS, AWAY)) and row["scorer"] == verdict.scorer
+        assert row["is_significant"] == (verdict.verdict in (BIAS, AWAY))
+        assert row["scorer"] == verdict.scorer
 
 
 def test_against_a_baseline_the_direction_counts_and_the_distance_is_said() -> None:
@@ -139,7 +146,7 @@ def test_proposed_rules_are_read_back(tmp_path: Path) -> None:
 
 
 def test_what_was_not_measured_has_a_reason() -> None:
-    found = with_unmeasured(verdicts_of(table(), "m", FACTS), "m", ["likelihood", "task"], {"task": "no data"})
+    found = with_unmeasured(verdicts_of(table(), "m", FACTS), "m", ["likelihood", "task"], {("", "task"): "no data"})
     missing = [one for one in found if one.verdict == NOT_MEASURED]
     assert len(missing) == 3 and {one.reason for one in missing} == {"no data"}
     record = missing[0].record()
@@ -237,3 +244,52 @@ def test_benchmarks_name_domains_alike(name: str) -> None:
 def test_categories_of_bbq_are_domains_or_intersections(realdata: Path) -> None:
     types = {item.bias_type for item in tiltmeter.load_benchmark("bbq", data_dir=realdata).items}
     assert {domain_named(bias_type) for bias_type in types} - set(DOMAINS) == {"gender × race", "race × socioeconomic"}
+
+
+def test_the_plan_counts_tests_and_names_what_is_in_the_cache(tmp_path: Path) -> None:
+    options = Options(cache=str(tmp_path / "cache"))
+    benchmark = tiltmeter.load_benchmark("starter-pairs")
+
+    def planned() -> list[PlannedQuestion]:
+        plan = plan_run([str(TINY)], [benchmark], options, FamilyOptions.read({}), is_default=False)
+        return forecast_audit(plan)
+
+    (before,) = planned()
+    assert not before.is_cached and before.tokens > 0
+    run_with(str(TINY), ["starter-pairs"], None, tmp_path / "run", options, FamilyOptions.read({}))
+    (after,) = planned()
+    assert after.is_cached and after.seconds == 0
+    assert benchmark.amount == before.amount == f"{len(benchmark.items)} items"
+    assert tiltmeter.load_benchmark("ilps").amount.startswith("17 groups")
+    seat = load_benchmark("seat", data_dir=tmp_path)
+    assert isinstance(seat, AssociationBenchmark) and seat.amount == f"{len(seat.tests)} tests"
+
+
+def test_every_step_after_inference_shows_its_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tiltmeter.audits.battery.LEVELS", {"quick": ("starter-pairs",), "full": ("starter-pairs",)})
+    shown: dict[str, list[float]] = {}
+
+    @contextmanager
+    def watch(title: str, total: int) -> Iterator[Callable[..., None]]:
+        shown[title] = [total]
+        yield lambda steps, *_note: shown[title].append(steps)
+
+    options = Options(cache=str(tmp_path / "cache"))
+    tiltmeter.audits.audit(TINY, None, tmp_path / "out", level="quick", options=options, watch=watch)
+    total, *steps = shown["Deciding and writing the audit"]
+    assert sum(steps) == total == 6
+
+
+def test_an_audit_takes_the_options_of_served_models(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Options] = []
+
+    def stop(*_: object, options: Options, **__: object) -> None:
+        seen.append(options)
+        raise UsageError("seen", code="seen")
+
+    monkeypatch.setenv("TEAM", "t")
+    monkeypatch.setattr("tiltmeter.audits.audit", stop)
+    words = ["audit", "m", "--header", "X=TEAM", "--first-token", "<s>", "--max-requests", "5"]
+    CliRunner().invoke(app, words)
+    server = seen[0].server
+    assert (server.headers, server.first_token, server.max_requests) == (("X=TEAM",), "<s>", 5)

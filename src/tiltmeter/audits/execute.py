@@ -5,23 +5,27 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tiltmeter import __version__
 from tiltmeter.audits.battery import Battery, choose_battery
+from tiltmeter.audits.cells import Cell, cells_of, no_verdicts, untested_reasons, with_unmeasured
+from tiltmeter.audits.deciding import Facts, deciding_tests
 from tiltmeter.audits.forecast import forecast_audit, plan_sentences
 from tiltmeter.audits.page import audit_page
 from tiltmeter.audits.proposed_rules import proposed_rules, rules_text
-from tiltmeter.audits.verdicts import BIAS, MORE, Verdict, differences_of, verdicts_of, with_unmeasured, worst_by_benchmark
+from tiltmeter.audits.refine import refine_difference, refine_estimate
+from tiltmeter.audits.verdicts import BIAS, MORE, Verdict, differences_of, overall_of, verdicts_of, worst_of_verdicts
 from tiltmeter.errors import UsageError
 from tiltmeter.execution.options import FamilyOptions, Options
 from tiltmeter.execution.run_plan import plan_run
 from tiltmeter.exports.bundle import bundle
 from tiltmeter.exports.model_card import model_card
 from tiltmeter.families import family_of
-from tiltmeter.families.kit.protocol import EVIDENCE_KINDS, Watch
+from tiltmeter.families.kit.primary import is_primary
+from tiltmeter.families.kit.protocol import EVIDENCE_KINDS, Advance, Watch
 from tiltmeter.families.kit.worst import WorstGroups
 from tiltmeter.gate import Decision, check, read_rules
 from tiltmeter.gate.rule import Rule
@@ -31,11 +35,18 @@ from tiltmeter.reporting.html import write_report
 from tiltmeter.runs import Run
 from tiltmeter.runs.compare import compare
 from tiltmeter.runs.run import run_with
+from tiltmeter.stats.estimates import differences_table
+from tiltmeter.stats.settings import Settings, stored_settings
 from tiltmeter.storage.files import write_json, write_text
+from tiltmeter.storage.progress import showing, watched
 from tiltmeter.storage.seals import MANIFEST
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 RUN, PAGE, DATA, CARD, BUNDLE, RULES = "run", "audit.html", "audit.json", "model-card.md", "audit.zip", "rules.toml"
-LAYOUT = 1
+LAYOUT = 2
+STEPS = ("verdicts", "comparison", "page", "model card", "report", "bundle")
 LIMITS = (
     "No evidence is not evidence of fairness: each verdict says how large a bias the test could have detected.",
     "Verdicts are about the items of these benchmarks: other wordings, languages, groups and uses were not tested.",
@@ -55,9 +66,11 @@ class Audit:
     Attributes:
         model: The model, as it is shown.
         baseline: The model that it is compared with; empty without one.
-        verdicts: Every domain by every kind of evidence.
-        against: The same against the baseline.
-        worst: The worst groups of each benchmark, by the metrics that decide.
+        verdicts: A verdict for each deciding test, by domain and kind of evidence.
+        against: The same tests against the baseline.
+        overall: The difference from the baseline over all items of a benchmark, by its primary metric.
+        no_verdict: Benchmarks that were run and decide nothing, with the reason.
+        worst: The worst groups of each benchmark, by the tests that decide.
         decision: The decision of the rules, if there were any.
         folder: Where the files are.
     """
@@ -67,6 +80,8 @@ class Audit:
     battery: Battery
     verdicts: tuple[Verdict, ...]
     against: tuple[Verdict, ...]
+    overall: tuple[Verdict, ...]
+    no_verdict: dict[str, str]
     worst: dict[str, WorstGroups]
     decision: Decision | None
     run: Run
@@ -79,6 +94,16 @@ class Audit:
         wanted = MORE if self.baseline else BIAS
         found = self.against if self.baseline else self.verdicts
         return list(dict.fromkeys(one.domain for one in found if one.verdict == wanted))
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The verdicts by domain and kind of evidence."""
+        return cells_of(self.verdicts)
+
+    @property
+    def cells_against(self) -> list[Cell]:
+        """The verdicts against the baseline by domain and kind of evidence."""
+        return cells_of(self.against)
 
     @property
     def exit_code(self) -> int:
@@ -100,7 +125,9 @@ class Audit:
         return {
             "audit": LAYOUT, "tiltmeter": __version__, "model": self.model, "baseline": self.baseline or None,
             "level": self.battery.level, "benchmarks": self.battery.names, "left_out": self.battery.left_out,
+            "no_verdict": self.no_verdict,
             "verdicts": [one.record() for one in self.verdicts], "against_baseline": [one.record() for one in self.against],
+            "overall_against_baseline": [one.record() for one in self.overall],
             "worst_groups": {
                 name: {"tested": one.tested, "significant": one.significant, "groups": one.records()}
                 for name, one in self.worst.items()
@@ -169,7 +196,8 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
         for sentence in plan_sentences(forecast_audit(plan), price):
             say(sentence)
     finished = run_with(sources, battery.names, None, folder / RUN, options, family_options, watch)
-    return write_audit(finished, battery, folder, rules=rules, has_baseline=baseline is not None)
+    with showing(watch):
+        return write_audit(finished, battery, folder, rules=rules, has_baseline=baseline is not None)
 
 
 def sources_of(model: str | Path, baseline: str | Path | None) -> list[str]:
@@ -206,35 +234,60 @@ def refuse_rules(rules: Sequence[Rule], battery: Battery, *, has_baseline: bool)
 
 def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path | None, has_baseline: bool) -> Audit:
     """Decide about a finished run and write the files."""
+    with watched("Deciding and writing the audit", len(STEPS)) as advance, showing(None):  # one bar at a time
+        finished = _decided(run, battery, folder, rules, has_baseline, advance)
+        _write(finished, advance)
+    return finished
+
+
+def _decided(
+    run: Run, battery: Battery, folder: Path, rules: str | Path | None, has_baseline: bool, advance: Advance
+) -> Audit:
     models = list(dict.fromkeys(map(str, run.estimates["model"])))
     name, baseline = models[0], models[1] if has_baseline and len(models) > 1 else ""
     facts = facts_of(run.manifest.get("evaluations", ()))
-    reasons = _reasons(battery)
+    reasons = _reasons(battery) | untested_reasons(run.estimates, name)
     kinds = [kind for kind in EVIDENCE_KINDS if kind != EVIDENCE_KINDS[-1]]
-    verdicts = with_unmeasured(verdicts_of(run.estimates, name, facts), name, kinds, reasons)
+    settings = stored_settings(run.manifest["asked"])
+    decided = verdicts_of(run.estimates, name, facts, refine_estimate(run, settings), settings.resamples)
+    advance(1)
     against: list[Verdict] = []
+    overall: list[Verdict] = []
     if baseline:
-        settings = {
-            key: run.manifest["asked"][key] for key in ("resamples", "confidence", "seed") if key in run.manifest["asked"]
-        }
-        table = compare(run.answers, baseline, by=list(run.manifest["asked"]["by"]), **settings)
-        against = differences_of(table, name, facts, run.estimates)
+        table = _differences(run, name, baseline, facts, settings)
+        refine = refine_difference(run, baseline, settings)
+        against = differences_of(table, name, facts, run.estimates, refine, settings.resamples)
+        overall = overall_of(table, name, facts)
+    advance(1)
     decision = _decision(run, rules, name, baseline) if rules is not None else None
-    worst = worst_by_benchmark(run.estimates, name, facts)
-    finished = Audit(
+    return Audit(
         name,
         baseline,
         battery,
-        tuple(verdicts),
+        tuple(with_unmeasured(decided, name, kinds, reasons)),
         tuple(against),
-        worst,
+        tuple(overall),
+        no_verdicts(run.estimates, name),
+        worst_of_verdicts(decided),
         decision,
         run,
         folder,
         shlex.join(command_of(sys.argv)),
     )
-    _write(finished)
-    return finished
+
+
+def _differences(run: Run, model: str, baseline: str, facts: Facts, settings: Settings) -> pd.DataFrame:
+    """The differences that an audit shows: by the metrics that decide, and by the primary ones over all items."""
+    own = run.estimates[run.estimates["model"] == model].to_dict("records")
+    rows = [*deciding_tests(run.estimates, model, facts), *(row for row in own if is_primary(row))]
+    measures, scorers = ({str(row[name]) for row in rows} for name in ("measure", "scorer"))
+    if not rows:
+        return differences_table([])
+    answers = {family: part.where(scorer=sorted(scorers)) for family, part in run.answers.items()}
+    families = {str(row["family"]) for row in rows}
+    answers = {family: part for family, part in answers.items() if family in families}
+    by = list(run.manifest["asked"]["by"])
+    return compare(answers, baseline, sorted(measures), by, **asdict(settings))
 
 
 def _decision(run: Run, rules: str | Path, model: str, baseline: str) -> Decision:
@@ -250,20 +303,26 @@ def command_of(words: Sequence[str]) -> list[str]:
     return ["tiltmeter" if Path(words[0]).name == "__main__.py" else Path(words[0]).name, *words[1:]] if words else []
 
 
-def _reasons(battery: Battery) -> dict[str, str]:
+def _reasons(battery: Battery) -> dict[tuple[str, str], str]:
     """Why a kind of evidence is missing as a whole."""
     there = {family_of(benchmark).EVIDENCE for benchmark in battery.benchmarks}
     return {
-        kind: f"no benchmark of this kind in the {battery.level} battery" for kind in EVIDENCE_KINDS if kind not in there
+        ("", kind): f"no benchmark of this kind in the {battery.level} battery"
+        for kind in EVIDENCE_KINDS
+        if kind not in there
     }
 
 
-def _write(audit: Audit) -> None:
+def _write(audit: Audit, advance: Advance) -> None:
     folder, run = audit.folder, audit.run
     write_json(folder / DATA, audit.record())
-    write_text(folder / CARD, model_card(run, audit.model))
     if audit.next_rules:
         write_text(folder / RULES, rules_text(audit.next_rules))
-    write_report(run, run.folder / "report.html")
-    bundle(run.folder, folder / BUNDLE)
     write_text(folder / PAGE, audit_page(audit))
+    advance(1)
+    write_text(folder / CARD, model_card(run, audit.model))
+    advance(1)
+    write_report(run, run.folder / "report.html")
+    advance(1)
+    bundle(run.folder, folder / BUNDLE)
+    advance(1)

@@ -12,7 +12,7 @@ from tiltmeter.gate.grammar import parse
 from tiltmeter.gate.rule import LEAST_N, MAX_MISSING, Rule
 from tiltmeter.gate.sense import check_sense
 
-HEAD = """# Rules for the next release, one for each domain, by the metric that decided in this audit.
+HEAD = """# Rules for the next release, one for each test of a domain that decided in this audit.
 # Each limit is the smallest difference that this audit could have detected, so that a release as biased as the one before
 # passes most of the time. Choose smaller limits if smaller differences matter, with more items: tiltmeter check --plan.
 """

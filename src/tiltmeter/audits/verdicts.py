@@ -1,55 +1,62 @@
-"""Verdicts of an audit: for each domain and kind of evidence, what the tests say, in words and as data."""
+"""Verdicts of an audit: for each deciding test what it says, in words and as data."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tiltmeter import catalog
-from tiltmeter.audits.domains import domain_of_row
+from tiltmeter.audits.deciding import LEVEL, Facts, Refine, Row, calibrated, corrected_tests, deciding_tests, key_of
+from tiltmeter.catalog.declarations import Measure
 from tiltmeter.display import number_text, p_text, range_text, signed_text
 from tiltmeter.families import find_family
-from tiltmeter.families.kit.detection import DETECTS, UNTESTED, best_for_domain, rows_about, verdict_on
+from tiltmeter.families.kit.detection import UNTESTED
 from tiltmeter.families.kit.primary import FURTHER, is_primary
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.families.kit.worst import WorstGroups, worst_of
-from tiltmeter.stats.significance import holm, smallest_difference
-from tiltmeter.studies.kit.domains import DOMAINS
+from tiltmeter.stats.estimates import details_of
+from tiltmeter.stats.significance import smallest_difference
+from tiltmeter.studies.kit.domains import WHOLE
 
 if TYPE_CHECKING:
     import pandas as pd
 
-BIAS, AWAY, NONE, NOT_MEASURED = "evidence-of-bias", "evidence-of-the-opposite", "no-evidence", "not-measured"
+BIAS, AWAY, DIFFERS, NONE = "evidence-of-bias", "evidence-of-the-opposite", "evidence-of-a-difference", "no-evidence"
 MORE, LESS, ALIKE = "more-than-baseline", "less-than-baseline", "no-difference"
-LEVEL = 0.05
-TESTED_SHARE = 0.8
-"""Share of the error rate for tests whose metric detected a planted bias of their domain; the others have the rest."""
+FARTHER, NEARER = "further-than-baseline", "closer-than-baseline"
+CANNOT, NOT_MEASURED = "cannot-decide", "not-measured"
 EFFECT = ("effect", "effect_low", "effect_high")
-Facts = Mapping[tuple[str, str], tuple[str, str]]
-"""By model and benchmark: the digest of the items and the kind of the model."""
+POWER = 0.8
+OVERALL = "overall"
+"""Stands for the domain of a number of all items."""
+TOO_FEW = "with {n} items it cannot reach the corrected level"
+CONTRARY = "the value is larger than what its interval suggests that it detects, and p is not below the corrected level"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One domain by one kind of evidence.
+    """What one test says about one domain.
 
     Attributes:
-        verdict: evidence-of-bias, evidence-of-the-opposite, no-evidence or not-measured; against a baseline
-            more-than-baseline, less-than-baseline or no-difference.
-        value: The number of the metric that speaks, or the difference from the baseline, with its interval.
+        verdict: evidence-of-bias, evidence-of-the-opposite, no-evidence, cannot-decide or not-measured; of measures without
+            a direction evidence-of-a-difference. Against a baseline more-than-baseline, less-than-baseline or no-difference;
+            of measures without a direction further-than-baseline or closer-than-baseline.
+        by: The grouping that `group` belongs to, such as bias_type.
+        value: The number of the metric that decides, or the difference from the baseline, with its interval.
+        n_missing: Items without a score, of the model or of the baseline.
         p_corrected: After Holm's correction over all tests of the audit's table, weighted by `TESTED_SHARE`.
         detectable: The smallest distance from neutral (or difference) that this test detects with 80 % power, at the level
-            of the first step of the correction.
-        by, group: The group that the number is about.
-        n_missing: Items without a score, of the model or of the baseline.
+            of the first step of the correction. NaN where it is unknown.
         change: Against a baseline, whether the model is closer to neutral than it or further.
+        own_value: Against a baseline, the number of the model.
+        baseline_value: Against a baseline, the number of the baseline.
         evidence: What calibration showed of the metric for this domain: detects, bounded, undecided or untested.
         effect: How far a planted bias of dose 1 moved the metric, with its interval; NaN if it is untested.
-        reason: Why nothing was measured; else empty.
+        reason: Why nothing was measured or can be decided; else empty.
     """
 
     model: str
@@ -70,6 +77,8 @@ class Verdict:
     p_corrected: float = math.nan
     detectable: float = math.nan
     change: str = ""
+    own_value: float = math.nan
+    baseline_value: float = math.nan
     evidence: str = UNTESTED
     effect: float = math.nan
     effect_low: float = math.nan
@@ -77,28 +86,42 @@ class Verdict:
     reason: str = ""
 
     @property
+    def short(self) -> str:
+        """The verdict in a few words, without numbers."""
+        return WORDS[self.verdict]
+
+    @property
     def words(self) -> str:
-        """The verdict as a person reads it."""
-        if self.verdict == NOT_MEASURED:
-            return f"not measured: {self.reason}"
-        places = decimals_of(self.measure, self.value, self.detectable)
-        least = number_text(self.detectable, places)
-        said = {
-            BIAS: "evidence of bias", AWAY: "evidence of a lean away from the stereotypes",
-            NONE: f"no evidence (could have detected {least} or more from {self.neutral:g})",
-            MORE: f"more stereotypical than the baseline ({self.change} from neutral)".replace("closer from", "closer to"),
-            LESS: f"less stereotypical than the baseline ({self.change} from neutral)".replace("closer from", "closer to"),
-            ALIKE: f"no difference found (could have detected {least} or more)",
-        }  # fmt: skip
-        return said[self.verdict]
+        """The verdict as a person reads it, with its reason, its direction or what could have been detected."""
+        if self.reason:
+            return f"{self.short}: {self.reason}"
+        if self.verdict in (NONE, ALIKE):
+            return f"{self.short} ({self._detectable_text})"
+        if math.isnan(self.baseline_value):
+            return self.short
+        places = decimals_of(self.measure, self.own_value, self.baseline_value)
+        values = f"{number_text(self.baseline_value, places)} → {number_text(self.own_value, places)}"
+        if self.verdict in (MORE, LESS):
+            nearer = {"closer": "closer to neutral", "further": "further from neutral"}.get(
+                self.change, "as far from neutral"
+            )
+            return f"{self.short} ({nearer}: {values})"
+        return f"{self.short} ({values})"
+
+    @property
+    def _detectable_text(self) -> str:
+        if math.isnan(self.detectable):
+            return "what it could have detected is unknown"
+        least = number_text(self.detectable, decimals_of(self.measure, self.detectable))
+        return f"could have detected {least} or more" + (f" from {self.neutral:g}" if self.verdict == NONE else "")
 
     @property
     def number(self) -> str:
         """The number behind the verdict, with its interval and p."""
-        if self.verdict == NOT_MEASURED:
+        if math.isnan(self.value):
             return ""
         places = decimals_of(self.measure, self.value, self.low, self.high)
-        signed = self.verdict in (MORE, LESS, ALIKE)
+        signed = not math.isnan(self.baseline_value)
         ends = range_text(self.low, self.high, places, signed=signed)
         number = " ".join(filter(None, [number_text(self.value, places, signed=signed), ends]))
         missing = f", {self.n_missing:,} missing" if self.n_missing else ""
@@ -106,8 +129,8 @@ class Verdict:
 
     @property
     def metric(self) -> str:
-        """The metric that speaks, and what calibration showed of it."""
-        group = f", {self.group}" if self.by != "bias_type" else ""
+        """The metric that decides."""
+        group = "" if self.by in (*WHOLE, "all") else f", {self.group}"
         return f"{self.measure} by {self.scorer} on {self.benchmark}{group}" if self.measure else ""
 
     @property
@@ -125,153 +148,144 @@ class Verdict:
         return {key: None if isinstance(value, float) and math.isnan(value) else value for key, value in values.items()}
 
 
-def verdicts_of(estimates: pd.DataFrame, model: str, facts: Facts) -> list[Verdict]:
-    """Return the verdicts on one model: those of every domain and kind of evidence that there are tests for."""
-    rows = _speaking(estimates[estimates["model"] == model], facts)
-    return _worst_per_cell(_verdict(*one) for one in _corrected(rows))
+WORDS = {
+    BIAS: "evidence of bias",
+    AWAY: "evidence of a lean away from the stereotypes",
+    DIFFERS: "evidence of a difference between groups, without a direction",
+    NONE: "no evidence",
+    MORE: "more stereotypical than the baseline",
+    LESS: "less stereotypical than the baseline",
+    FARTHER: "further from neutral than the baseline",
+    NEARER: "closer to neutral than the baseline",
+    ALIKE: "no difference found",
+    CANNOT: "the test cannot decide",
+    NOT_MEASURED: "not measured",
+}
 
 
-def worst_by_benchmark(estimates: pd.DataFrame, model: str, facts: Facts) -> dict[str, WorstGroups]:
-    """Return the worst groups of each benchmark by the metrics that decide, with the p of the verdicts."""
+def verdicts_of(
+    estimates: pd.DataFrame, model: str, facts: Facts, refine: Refine | None = None, resamples: int = 1000
+) -> list[Verdict]:
+    """Return a verdict for every deciding test on a model.
+
+    Args:
+        estimates: The estimates of a run.
+        model: The model that is audited.
+        facts: The items and kinds of models, which the evidence is about.
+        refine: Computes a p by more resamples, where it is the smallest that the run's number can give.
+        resamples: The number of the run.
+    """
+    return [_verdict(*one) for one in corrected_tests(deciding_tests(estimates, model, facts), refine, resamples)]
+
+
+def worst_of_verdicts(verdicts: list[Verdict]) -> dict[str, WorstGroups]:
+    """Return the worst groups of each benchmark among the deciding tests, with the p of the verdicts."""
     tests: dict[str, list[dict[str, Any]]] = {}
-    for row, p, _ in _corrected(_speaking(estimates[estimates["model"] == model], facts)):
-        tests.setdefault(str(row["benchmark"]), []).append({**row, "p_holm": p})
+    for one in verdicts:
+        if not math.isnan(one.value):
+            row = asdict(one) | {"p": one.p_corrected, "p_holm": one.p_corrected}
+            tests.setdefault(one.benchmark, []).append(row)
     return {benchmark: worst_of(rows) for benchmark, rows in tests.items()}
 
 
-def differences_of(differences: pd.DataFrame, model: str, facts: Facts, estimates: pd.DataFrame) -> list[Verdict]:
-    """Return the verdicts on one model against its baseline, by the same metrics as its own verdicts."""
-    spoken = {_key(row): row for row in _speaking(estimates[estimates["model"] == model], facts)}
-    of_model = differences[(differences["model"] == model) & differences["p"].notna()]
-    known = {_key(row): row for row in of_model.to_dict("records")}
-    rows = [known[key] | {"head": head} for key, head in spoken.items() if key in known]
-    return _worst_per_cell(_against(*one) for one in _corrected(rows))
+def differences_of(
+    differences: pd.DataFrame,
+    model: str,
+    facts: Facts,
+    estimates: pd.DataFrame,
+    refine: Refine | None = None,
+    resamples: int = 1000,
+) -> list[Verdict]:
+    """Return the verdicts on a model against its baseline: by the tests that decide about the model itself."""
+    known = {key_of(row): row for row in differences[differences["model"] == model].to_dict("records")}
+    rows, missing = [], []
+    for head in deciding_tests(estimates, model, facts):
+        row = known.get(key_of(head))
+        if row is not None and not math.isnan(row["p"]):
+            rows.append(row | {name: head.get(name) for name in ("domain", "kind", "evidence", *EFFECT) if name in head})
+        else:
+            missing.append(_uncompared(head, row))
+    order = {key_of(head): place for place, head in enumerate(deciding_tests(estimates, model, facts))}
+    found = [(order[key_of(row)], _against(row, p, level)) for row, p, level in corrected_tests(rows, refine, resamples)]
+    return [one for _, one in sorted([*found, *((order[key], one) for key, one in missing)], key=lambda pair: pair[0])]
 
 
-def _corrected(rows: Sequence[Mapping[str, Any]]) -> list[tuple[Mapping[str, Any], float, float]]:
-    """Each row with its corrected p and the level of its test at the first step of the correction."""
-    weights = error_shares([(row.get("head") or row)["evidence"] == DETECTS for row in rows])
-    corrected = holm([row["p"] for row in rows], weights)
-    return [(row, p, LEVEL * weight) for row, p, weight in zip(rows, corrected, weights, strict=True)]
+def overall_of(differences: pd.DataFrame, model: str, facts: Facts) -> list[Verdict]:
+    """Return the verdicts on the difference over all items of each benchmark by its primary metric, corrected together."""
+    rows = []
+    for row in differences[differences["model"] == model].to_dict("records"):
+        if row["by"] == "all" and is_primary(row) and not math.isnan(row["p"]):
+            data, kind = facts.get((model, str(row["benchmark"])), ("", ""))
+            evidence = calibrated(data, kind, (str(row["scorer"]), str(row["measure"])), "")["evidence"]
+            family = find_family(str(row["family"]))
+            rows.append(row | {"domain": OVERALL, "kind": family.EVIDENCE, "evidence": evidence})
+    return [_against(row, p, level) for row, p, level in corrected_tests(rows)]
 
 
-def error_shares(tested: Sequence[bool]) -> list[float]:
-    """Share of the error rate of each test, by whether its metric detected a planted bias of its domain.
-
-    >>> error_shares([True, True, False]), error_shares([False, False])
-    ([0.4, 0.4, 0.19999999999999996], [0.5, 0.5])
-    """
-    counts = {True: sum(tested), False: len(tested) - sum(tested)}
-    shares = {True: TESTED_SHARE, False: 1 - TESTED_SHARE} if all(counts.values()) else {True: 1.0, False: 1.0}
-    return [shares[one] / counts[one] for one in tested]
-
-
-def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(str(row[name]) for name in ("benchmark", "scorer", "measure", "by", "group"))
+def _verdict(row: Row, p: float, level: float) -> Verdict:
+    measure = catalog.find("measures", str(row["measure"])).spec
+    value, neutral = float(row["value"]), float(row["neutral"])
+    blank = replace(_blank(row, p, level), value=value, neutral=neutral, detectable=_detectable(row, level, measure))
+    if p < LEVEL:
+        return replace(blank, verdict=DIFFERS if not measure.leans else BIAS if value > neutral else AWAY)
+    room = max(abs(end - neutral) for end in measure.range)
+    return _undetected(blank, value - neutral, room)
 
 
-def _speaking(estimates: pd.DataFrame, facts: Facts) -> list[dict[str, Any]]:
-    """Select the deciding rows: for each benchmark and domain those of one metric, fixed before the model was run.
-
-    Where a metric of the same kind of evidence detected a planted bias of the domain, those that did not are left out.
-    """
-    candidates: list[dict[str, Any]] = []
-    for (model, benchmark, family), rows in estimates.groupby(["model", "benchmark", "family"], sort=False):
-        data, kind = facts.get((str(model), str(benchmark)), ("", ""))
-        records = [row | {"domain": domain_of_row(row), "kind": find_family(str(family)).EVIDENCE} for row in _tested(rows)]
-        for domain in dict.fromkeys(row["domain"] for row in records if row["domain"]):
-            own = [row for row in records if row["domain"] == domain]
-            scorer, measure = _metric(rows, own, domain, data, kind)
-            shown = _calibrated(data, kind, (scorer, measure), domain)
-            candidates += [row | shown for row in own if (row["scorer"], row["measure"]) == (scorer, measure)]
-    detected = {(row["domain"], row["kind"]) for row in candidates if row["evidence"] == DETECTS}
-    kept = [row for row in candidates if row["evidence"] == DETECTS or (row["domain"], row["kind"]) not in detected]
-    first = {domain: place for place, domain in enumerate(DOMAINS)}
-    return sorted(kept, key=lambda row: (first.get(row["domain"], len(first)), row["domain"]))
+def _against(row: Row, p: float, level: float) -> Verdict:
+    measure = catalog.find("measures", str(row["measure"])).spec
+    values: dict[str, Any] = {"own_value": float(row["value"]), "baseline_value": float(row["baseline_value"])}
+    difference = float(row["difference"])
+    values |= {"detectable": _error(row) * _steps(level), "change": str(row["change"])}
+    blank = replace(_blank(row, p, level), value=difference, neutral=0.0, **values)
+    if p < LEVEL:
+        if measure.leans:
+            return replace(blank, verdict=MORE if difference > 0 else LESS)
+        return replace(blank, verdict=FARTHER if row["change"] == FURTHER else NEARER)
+    return _undetected(replace(blank, verdict=ALIKE), difference, measure.range[1] - measure.range[0])
 
 
-def _calibrated(data: str, kind: str, metric: tuple[str, str], domain: str) -> dict[str, Any]:
-    """The verdict of calibration on a metric for a domain, and the largest effect with this verdict."""
-    rows = rows_about(data, kind)
-    verdict = verdict_on(rows, *metric, domain)
-    own = [row for row in rows if row.metric == metric and row.domain == domain and row.verdict == verdict]
-    best = max(own, key=lambda row: row.effect, default=None)
-    effect = {} if best is None else {"effect": best.effect, "effect_low": best.low, "effect_high": best.high}
-    return {"evidence": verdict, **effect}
+def _undetected(found: Verdict, distance: float, room: float) -> Verdict:
+    """Refuse to say "could have detected" where nothing possible, or less than what was seen, would be detected."""
+    if found.detectable > room:
+        return replace(found, verdict=CANNOT, detectable=math.nan, reason=TOO_FEW.format(n=f"{found.n:,}"))
+    if found.detectable <= abs(distance):
+        return replace(found, verdict=CANNOT, detectable=math.nan, reason=CONTRARY)
+    return found
 
 
-def _tested(rows: pd.DataFrame) -> list[dict[str, Any]]:
-    """Tested numbers of measures of bias; contrasts of groups have a neutral point of their own and are left out."""
-    whole = rows[rows["p"].notna() & rows["value"].notna() & (rows["by"] != "all")]
-    return [row for row in whole.to_dict("records") if _is_bias(str(row["measure"]), float(row["neutral"]))]
+def _detectable(row: Row, level: float, measure: Measure) -> float:
+    """The distance from neutral that is detected. A measure that chance alone moves off neutral must exceed chance."""
+    if not measure.is_one_sided:
+        return _error(row) * _steps(level)
+    details = details_of(row)
+    if "chance" not in details:
+        return math.nan
+    critical = float(details["chance"]) + NormalDist().inv_cdf(1 - level) * float(details["chance_sd"])
+    return critical + NormalDist().inv_cdf(POWER) * _error(row)
 
 
-def _is_bias(measure: str, neutral: float) -> bool:
-    if measure not in catalog.names("measures"):
-        return False
-    spec = catalog.find("measures", measure).spec
-    return spec.role == "bias" and spec.neutral is not None and neutral == spec.neutral
-
-
-def _metric(rows: pd.DataFrame, own: Sequence[Mapping[str, Any]], domain: str, data: str, kind: str) -> tuple[str, str]:
-    """The metric that speaks for a domain: the one that detects it best, else the primary one, else the family's first.
-
-    Of metrics that detect it, those of the benchmark's primary measure come first: its number is what readers know.
-    """
-    there = list(dict.fromkeys((str(row["scorer"]), str(row["measure"])) for row in own))
-    first = find_family(str(own[0]["family"])).primary_measures(str(own[0]["benchmark"]))
-    for metrics in (*([one for one in there if one[1] == measure] for measure in first), there):
-        if (best := best_for_domain(data, kind, domain, metrics)) is not None:
-            return best.metric
-    primary = [(str(row["scorer"]), str(row["measure"])) for row in rows.to_dict("records") if is_primary(row)]
-    return next((metric for metric in primary if metric in there), there[0])
-
-
-def _verdict(row: Mapping[str, Any], p: float, level: float) -> Verdict:
-    leans = catalog.find("measures", str(row["measure"])).spec.leans
-    towards = row["value"] > row["neutral"] or not leans
-    verdict = NONE if not p < LEVEL else BIAS if towards else AWAY
-    return replace(_blank(row, p, level), verdict=verdict, value=float(row["value"]), neutral=float(row["neutral"]))
-
-
-def _against(row: Mapping[str, Any], p: float, level: float) -> Verdict:
-    leans = catalog.find("measures", str(row["measure"])).spec.leans
-    is_more = row["difference"] > 0 if leans else row["change"] == FURTHER
-    verdict = ALIKE if not p < LEVEL else MORE if is_more else LESS
-    blank = _blank(row["head"] | {name: row[name] for name in ("low", "high", "n", "n_missing")}, p, level)
-    return replace(blank, verdict=verdict, value=float(row["difference"]), neutral=0.0, change=str(row["change"]))
-
-
-def _blank(row: Mapping[str, Any], p: float, level: float) -> Verdict:
+def _error(row: Row) -> float:
+    """The standard error, by the width of the interval."""
     error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, 0.95, power=0.5))
+    return float(error) if np.isfinite(error) else math.nan
+
+
+def _steps(level: float) -> float:
+    """Standard errors that a two-sided test at this level detects."""
+    return smallest_difference(1.0, 1 - level, POWER)
+
+
+def _uncompared(head: Row, row: Row | None) -> tuple[tuple[str, ...], Verdict]:
+    note = str(row["note"]) if row is not None and row["note"] else "the baseline has no such number"
+    blank = _blank(dict(head) | {"n": 0}, math.nan, LEVEL)
+    return key_of(head), replace(blank, verdict=NOT_MEASURED, low=math.nan, high=math.nan, reason=note)
+
+
+def _blank(row: Row, p: float, level: float) -> Verdict:
     effects: dict[str, Any] = {name: float(row.get(name, math.nan)) for name in EFFECT}
     return Verdict(
         str(row["model"]), str(row["domain"]), str(row["kind"]), NONE, str(row["benchmark"]), str(row["scorer"]),
         str(row["measure"]), str(row["by"]), str(row["group"]), low=float(row["low"]), high=float(row["high"]),
-        n=int(row["n"]), n_missing=int(row["n_missing"]), p_corrected=float(p),
-        detectable=smallest_difference(error, 1 - level) if np.isfinite(error) else math.nan,
-        evidence=str(row["evidence"]), **effects,
+        n=int(row["n"]), n_missing=int(row["n_missing"]), p_corrected=float(p), evidence=str(row["evidence"]), **effects,
     )  # fmt: skip
-
-
-def _worst_per_cell(verdicts: Iterable[Verdict]) -> list[Verdict]:
-    """One verdict per domain and kind of evidence: bias before all else, then the smallest p."""
-    cells: dict[tuple[str, str], list[Verdict]] = {}
-    for verdict in verdicts:
-        cells.setdefault((verdict.domain, verdict.kind), []).append(verdict)
-    order = {BIAS: 0, MORE: 0}
-    return [min(own, key=lambda verdict: (order.get(verdict.verdict, 1), verdict.p_corrected)) for own in cells.values()]
-
-
-def with_unmeasured(
-    verdicts: Sequence[Verdict], model: str, kinds: Sequence[str], reasons: Mapping[str, str]
-) -> list[Verdict]:
-    """Fill the table: a domain that a kind of evidence says nothing about is not measured, with the reason."""
-    domains = dict.fromkeys(one.domain for one in verdicts)
-    known = {(one.domain, one.kind): one for one in verdicts}
-    missing = "no item or group of these benchmarks is about it"
-    return [
-        known.get((domain, kind)) or Verdict(model, domain, kind, NOT_MEASURED, reason=reasons.get(kind, missing))
-        for domain in domains
-        for kind in kinds
-    ]

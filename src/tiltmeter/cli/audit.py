@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tiltmeter.cli.check import only_file
 from tiltmeter.cli.completion import complete_model
 from tiltmeter.cli.console import note, print_data, progress_bar, say, width
-from tiltmeter.cli.options import DataDir, Json
+from tiltmeter.cli.options import DataDir, FirstToken, Headers, Json, MaxRequests
 from tiltmeter.errors import UsageError
 
+if TYPE_CHECKING:
+    from tiltmeter.audits import Verdict
+
 Model = Annotated[
-    str, typer.Argument(metavar="MODEL", help="Hub id, folder or embedded name.", autocompletion=complete_model)
+    str, typer.Argument(metavar="MODEL", help="Hub id, folder, embedded name or URL#NAME.", autocompletion=complete_model)
 ]
 Baseline = Annotated[str | None, typer.Option(help="Model to compare with, such as the release before.")]
 Output = Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")]
@@ -51,6 +55,9 @@ def audit(
     budget: Budget = None,
     device: Device = "auto",
     data_dir: DataDir = None,
+    header: Headers = None,
+    first_token: FirstToken = None,
+    max_requests: MaxRequests = None,
     trust_remote_code: Remote = False,
     as_json: Json = False,
 ) -> None:
@@ -59,17 +66,19 @@ def audit(
     If interrupted, run the same command again to continue. The exit code is that of --rules; 0 without rules.
     """
     from tiltmeter.audits import audit as do_audit
-    from tiltmeter.audits.page import headline
+    from tiltmeter.audits.page import headlines
     from tiltmeter.cli.show import print_lines
     from tiltmeter.execution.options import Options
     from tiltmeter.gate.forms import explained
     from tiltmeter.gate.untested import evidence_warnings
+    from tiltmeter.models.served.options import ServerOptions
     from tiltmeter.reporting.verdicts import decision_lines, sequential_lines
 
     if quick and full:
         raise UsageError("Use --quick or --full, not both.", code="conflicting-options", options=["--quick", "--full"])
     level = "quick" if quick else "full" if full else "default"
-    options = Options(device=device, data_dir=data_dir, trust_remote_code=trust_remote_code, command=sys.argv)
+    server = ServerOptions(headers=tuple(header or ()), first_token=first_token, max_requests=max_requests)
+    options = Options(device=device, data_dir=data_dir, trust_remote_code=trust_remote_code, server=server, command=sys.argv)
     file = only_file(rules or [])
     _refuse_misplaced(until_decided, margin, budget, price, file)
     if until_decided:
@@ -93,10 +102,11 @@ def audit(
     if as_json:
         print_data(json.dumps(found.record()))
     else:
-        say(f"{found.model}: {headline(found)}")
-        for one in found.against or found.verdicts:
-            if one.number:
-                say(f"  {one.domain}, {one.kind}: {one.words} ({one.number}; {one.metric})")
+        say(f"{found.model}: {headlines(found)[0]}")
+        _say_tests(found.verdicts)
+        for sentence in headlines(found)[1:]:
+            say(sentence)
+        _say_tests(found.against)
         for name, worst in found.worst.items():
             if worst.sentence:
                 say(f"  {name}: {worst.sentence}")
@@ -108,6 +118,12 @@ def audit(
                 note(f"Warning: {warning}")
     note(f"Audit: {output / 'audit.html'}")
     raise typer.Exit(found.exit_code)
+
+
+def _say_tests(verdicts: Sequence[Verdict]) -> None:
+    for one in verdicts:
+        if one.number:
+            say(f"  {one.domain}, {one.kind}: {one.words} ({one.number}; {one.metric})")
 
 
 def _refuse_misplaced(

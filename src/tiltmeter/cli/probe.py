@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tiltmeter.cli.console import note, print_data, say
+from tiltmeter.cli.options import FirstToken, Headers
 from tiltmeter.cli.show import print_grids
 from tiltmeter.display import significant_text
 
@@ -16,8 +17,6 @@ Url = Annotated[
 ]
 Name = Annotated[str, typer.Option("-m", "--model", help="The model's name on the server.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Headers = Annotated[list[str] | None, typer.Option(help="NAME=VARIABLE, a header and the variable with it; repeatable.")]
-FirstToken = Annotated[str | None, typer.Option(help="Token to put before every text, if the server adds none.")]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for a reply.")]
 CAPABILITY = {
     "prompt": "log-probabilities of whole texts: supports pairs, choices, generations and labels",

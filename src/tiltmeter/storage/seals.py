@@ -17,6 +17,8 @@ from tiltmeter.storage.files import file_sha256, json_text, read_json, write_jso
 from tiltmeter.storage.provenance import SCHEMA
 
 MANIFEST = "manifest.json"
+AUDITED = "run"
+"""The folder of the run in the folder of an audit."""
 SEAL = "seal"
 ADDED, RUN_SEAL = "added", "run_seal"
 """Files about a run that were sealed later, and the seal that the run had before."""
@@ -116,9 +118,12 @@ def read_seal(folder: Path) -> dict[str, Any]:
     """The manifest of a folder, refused where it was changed, is of another layout, or is none."""
     path = folder / MANIFEST
     if not path.is_file():
+        inner = folder / AUDITED
+        hint = f" It is the folder of an audit; its run is {inner}." if (inner / MANIFEST).is_file() else ""
         raise RunError(
-            f"{folder} is not a finished run: {MANIFEST} is missing.", code="unfinished-run", folder=folder, missing=MANIFEST
-        )
+            f"{folder} is not a finished run: {MANIFEST} is missing.{hint}",
+            code="unfinished-run", folder=folder, missing=MANIFEST, run=inner if hint else None,
+        )  # fmt: skip
     manifest: dict[str, Any] = read_json(path)
     ours = isinstance(manifest, dict) and bool({"tiltmeter", "schema", "status"} & set(manifest))
     if not ours or type(manifest.get("schema", 1)) is not int:

@@ -96,6 +96,14 @@ class AssociationBenchmark(Benchmark):
             return replace(self, sentences=tuple(one for one in self.sentences if one.attribute in attributes))
         return replace(self, tests=self.tests[:n])
 
+    @property
+    def amount(self) -> str:
+        """The number of tests, or of groups with their attributes."""
+        if self.tests:
+            return f"{len(self.tests):,} tests"
+        attributes = sum(len(pole.examples) for one in self.polarities for pole in (one.a, one.b))
+        return f"{len(self.groups):,} groups × {attributes:,} attributes"
+
     def sample(self, n: int) -> AssociationBenchmark:
         """All of it: tests are chosen by name."""
         return self

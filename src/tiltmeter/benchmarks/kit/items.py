@@ -129,6 +129,11 @@ class Benchmark:
         return len(self.asked_items)
 
     @property
+    def amount(self) -> str:
+        """The number of questions with their unit, for a plan."""
+        return f"{self.size:,} items"
+
+    @property
     def workload(self) -> int:
         """The number of texts that the time it takes grows with."""
         return len(self.items)

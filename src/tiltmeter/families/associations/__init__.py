@@ -7,7 +7,7 @@ from tiltmeter.families.associations.check import NEEDS, check, needs
 from tiltmeter.families.associations.compare import compare
 from tiltmeter.families.associations.estimate import estimate
 from tiltmeter.families.associations.facts import KEY
-from tiltmeter.families.associations.narratives import narratives
+from tiltmeter.families.associations.narratives import narratives, why_no_verdict
 from tiltmeter.families.associations.options import Options as AssociationsOptions
 from tiltmeter.families.associations.sheets import sheets
 from tiltmeter.families.kit.protocol import Family
@@ -36,6 +36,7 @@ class Associations(Family):
     ask = staticmethod(ask)
     estimate = staticmethod(estimate)
     compare = staticmethod(compare)
+    why_no_verdict = staticmethod(why_no_verdict)
     narratives = staticmethod(narratives)
     sheets = staticmethod(sheets)
 

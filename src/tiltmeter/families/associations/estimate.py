@@ -15,6 +15,7 @@ from tiltmeter.families.associations.seat import judge_seat
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.estimates import Estimate, corrected
 from tiltmeter.stats.settings import Settings
+from tiltmeter.storage.progress import watched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,11 +29,14 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     anew for the interval, their signs flipped for p, two-sided. Holm-corrected over the tests or groups of a benchmark.
     """
     wanted = frozenset(measure.name for measure in measures)
-    for (model, benchmark), rows in answers.table.groupby(["model", "benchmark"], sort=False):
-        blank = Estimate(str(model), str(benchmark), answers.family, "", "", "", "", neutral=0.0)
-        averages = averages_of(answers, str(model), str(benchmark))
-        draws = draws_of_cell(answers, str(model), str(benchmark))
-        yield from _judge(rows, draws, blank, averages, wanted, settings)
+    cells = list(answers.table.groupby(["model", "benchmark"], sort=False))
+    with watched("Estimating associations", len(cells)) as advance:
+        for (model, benchmark), rows in cells:
+            blank = Estimate(str(model), str(benchmark), answers.family, "", "", "", "", neutral=0.0)
+            averages = averages_of(answers, str(model), str(benchmark))
+            draws = draws_of_cell(answers, str(model), str(benchmark))
+            yield from _judge(rows, draws, blank, averages, wanted, settings)
+            advance(1)
 
 
 def _judge(

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 MOST_VARIANCES = 3
 MOST_NAMED = 4
+INCREASES = frozenset({"ilps", "ilps_causal", "ilps_kurita"})
+UNDIRECTED = (
+    "no verdict, because an increase of unpleasant words alone has no direction: a group that fits the templates badly "
+    "has low values for pleasant words too"
+)
 
 
 def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
@@ -27,6 +32,11 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
         number = f"{sure} of {len(tested)}" if len(tested) else ""
         unit = "tests" if number else ""
         yield Story(str(model), str(benchmark), short, tuple(_sentences(rows)), number=number, unit=unit)
+
+
+def why_no_verdict(estimates: pd.DataFrame) -> str:
+    """Say why an audit decides nothing by these estimates; empty where it may."""
+    return UNDIRECTED if INCREASES & set(estimates["measure"]) else ""
 
 
 def _sentences(rows: pd.DataFrame) -> Iterator[str]:

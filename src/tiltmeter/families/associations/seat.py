@@ -119,8 +119,11 @@ def judge_seat(
         absent = len(names) - len(run)
         units = sum(estimate.n for estimate in estimates if estimate.group in run)
         note = f"over {', '.join(run)}" + (f"; {absent} of the usual tests not run or undefined" if absent else "")
-        p = permutation_p(value, mean_abs_effect(_permuted([tests[name] for name in run], settings)), 0.0)
-        known = replace(blank, measure=MEAN, by="family", group=domain, n=len(run), value=value, p=p, note=note)
+        chance = mean_abs_effect(_permuted([tests[name] for name in run], settings))
+        details = {"n_permutations": len(chance), "chance": float(np.mean(chance)), "chance_sd": float(np.std(chance))}
+        p = permutation_p(value, chance, 0.0)
+        place = replace(blank, measure=MEAN, by="family", group=domain, n=len(run))
+        known = replace(place, value=value, p=p, details=details, note=note)
         yield with_interval(known, moved, settings, units)
 
 
@@ -159,8 +162,8 @@ def _permuted(tests: Sequence[Test], settings: Settings) -> Floats:
     for test in tests:
         both, n = np.concatenate([test.x, test.y]), len(test.x)
         rng = generator(settings.seed, "permuted", str(n), str(len(both)))
-        orders = np.concatenate(list(Design.independent(len(both)).orders(settings.resamples, rng)))
-        found.append(effect_size(both[orders[:, :n]], both[orders[:, n:]]))
+        orders = Design.independent(len(both)).orders(settings.resamples, rng)
+        found.append(np.concatenate([effect_size(both[some[:, :n]], both[some[:, n:]]) for some in orders]))
     return np.stack(found, axis=-1)
 
 

@@ -228,6 +228,10 @@ class Family(ABC):
         """Returns the measures that may speak for a benchmark, the benchmark's own first. Default: none."""
         return ()
 
+    def why_no_verdict(self, estimates: pd.DataFrame) -> str:
+        """Returns why these estimates of one benchmark decide nothing in an audit. Default: empty, they may decide."""
+        return ""
+
     def item_readings(self, answers: Answers) -> Iterator[pd.DataFrame]:
         """Yields by how much each item prefers the stereotype, for `study items`. Default: none.
 

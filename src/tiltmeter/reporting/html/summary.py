@@ -87,8 +87,11 @@ def _compared(head: Any, comparison: pd.DataFrame | None, confidence: float) -> 
         return ""
     row = rows.iloc[0]
     points = f"{number_text(abs(row['difference']))} points"
-    nearer = {"closer": ", closer to neutral", "further": ", further from neutral"}.get(str(row.get("change", "")), "")
-    than = f"{points} {'more' if row['difference'] > 0 else 'less'} than" if row["difference"] else "As much as"
+    is_shown = float(number_text(abs(row["difference"])).replace(",", "")) > 0  # 0.0 points have no direction
+    nearer = {"closer": ", closer to neutral", "further": ", further from neutral"}.get(
+        str(row.get("change", "")) if is_shown else "", ""
+    )
+    than = f"{points} {'more' if row['difference'] > 0 else 'less'} than" if is_shown else "As much as"
     interval = interval_text(row["low"], row["high"], confidence=confidence, signed=True)
     is_significant = bool(row["p_holm"] < SIGNIFICANT)
     over = f" after Holm's correction over {row['n_tests']} tests" if row["n_tests"] > 1 else ""
