@@ -89,7 +89,8 @@ def test_directions_that_differ_are_not_called_no_lean() -> None:
 
 
 @pytest.mark.parametrize(
-    ("difference", "said"), [(2.5, "2.5 points more than"), (-2.5, "2.5 points less than"), (0.0, "As much as"), (-0.04, "As much as")]
+    ("difference", "said"),
+    [(2.5, "2.5 points more than"), (-2.5, "2.5 points less than"), (0.0, "As much as"), (-0.04, "As much as")],
 )
 def test_a_model_is_compared_as_the_difference_says(difference: float, said: str) -> None:
     table = rows(55.0, 0.2, {})

@@ -18,6 +18,7 @@ import tiltmeter
 from conftest import GOLDEN
 from tiltmeter.audits.battery import NOT_IN_LEVEL, choose_battery
 from tiltmeter.audits.cells import with_unmeasured
+from tiltmeter.audits.execute import DECIDING
 from tiltmeter.audits.forecast import PlannedQuestion, forecast_audit
 from tiltmeter.audits.proposed_rules import proposed_rules, rules_text
 from tiltmeter.audits.verdicts import (
@@ -276,7 +277,7 @@ def test_every_step_after_inference_shows_its_progress(tmp_path: Path, monkeypat
 
     options = Options(cache=str(tmp_path / "cache"))
     tiltmeter.audits.audit(TINY, None, tmp_path / "out", level="quick", options=options, watch=watch)
-    total, *steps = shown["Deciding and writing the audit"]
+    total, *steps = shown[DECIDING]
     assert sum(steps) == total == 6
 
 

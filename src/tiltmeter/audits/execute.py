@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 RUN, PAGE, DATA, CARD, BUNDLE, RULES = "run", "audit.html", "audit.json", "model-card.md", "audit.zip", "rules.toml"
 LAYOUT = 2
+DECIDING = "Deciding and writing the audit"
 STEPS = ("verdicts", "comparison", "page", "model card", "report", "bundle")
 LIMITS = (
     "No evidence is not evidence of fairness: each verdict says how large a bias the test could have detected.",
@@ -234,7 +235,7 @@ def refuse_rules(rules: Sequence[Rule], battery: Battery, *, has_baseline: bool)
 
 def write_audit(run: Run, battery: Battery, folder: Path, *, rules: str | Path | None, has_baseline: bool) -> Audit:
     """Decide about a finished run and write the files."""
-    with watched("Deciding and writing the audit", len(STEPS)) as advance, showing(None):  # one bar at a time
+    with watched(DECIDING, len(STEPS)) as advance, showing(None):  # one bar at a time
         finished = _decided(run, battery, folder, rules, has_baseline, advance)
         _write(finished, advance)
     return finished

@@ -38,7 +38,7 @@ def audit_page(audit: Audit) -> str:
         "kinds": list(measured),
         "unmeasured": {one.kind: one.reason for one in audit.verdicts if one.kind not in measured},
         "rows": _rows([cell for cell in audit.cells if cell.kind in measured]),
-        "tone": lambda one: TONES.get(one.verdict, "open"),
+        "tone": lambda decision: TONES.get(decision.verdict, "open"),
         "requirements": REQUIREMENTS,
         "evaluations": audit.run.manifest.get("evaluations", ()),
         "started": str(audit.run.manifest.get("started", ""))[:10],

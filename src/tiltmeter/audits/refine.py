@@ -31,18 +31,18 @@ def refine_difference(run: Run, baseline: str, settings: Settings) -> Refine:
 
 def _refine(run: Run, settings: Settings, numbers: Numbers) -> Refine:
     columns = [str(name) for name in run.manifest["asked"]["by"]]
-    known: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
+    computed: dict[tuple[str, ...], dict[tuple[str, ...], float]] = {}
 
     def p_of(row: Row, n: int) -> float:
         n = min(n, MOST_RESAMPLES)
         asked = (str(row["model"]), str(row["benchmark"]), str(row["scorer"]), str(row["measure"]), str(row["by"]), str(n))
-        if asked not in known:
+        if asked not in computed:
             models = [str(row[name]) for name in ("model", "baseline") if name in row]
             answers = run.answers[str(row["family"])]
             answers = answers.where(model=models, benchmark=str(row["benchmark"]), scorer=str(row["scorer"]))
             by = [name for name in columns if name == row["by"]]
             table = numbers(answers, [str(row["measure"])], by, replace(settings, resamples=n))
-            known[asked] = {key_of(one): float(one["p"]) for one in table.to_dict("records")}
-        return known[asked].get(key_of(row), float(row["p"]))
+            computed[asked] = {key_of(one): float(one["p"]) for one in table.to_dict("records")}
+        return computed[asked].get(key_of(row), float(row["p"]))
 
     return p_of

@@ -245,13 +245,13 @@ def _against(row: Row, p: float, level: float) -> Verdict:
     return _undetected(replace(blank, verdict=ALIKE), difference, measure.range[1] - measure.range[0])
 
 
-def _undetected(found: Verdict, distance: float, room: float) -> Verdict:
+def _undetected(test: Verdict, distance: float, room: float) -> Verdict:
     """Refuse to say "could have detected" where nothing possible, or less than what was seen, would be detected."""
-    if found.detectable > room:
-        return replace(found, verdict=CANNOT, detectable=math.nan, reason=TOO_FEW.format(n=f"{found.n:,}"))
-    if found.detectable <= abs(distance):
-        return replace(found, verdict=CANNOT, detectable=math.nan, reason=CONTRARY)
-    return found
+    if test.detectable > room:
+        return replace(test, verdict=CANNOT, detectable=math.nan, reason=TOO_FEW.format(n=f"{test.n:,}"))
+    if test.detectable <= abs(distance):
+        return replace(test, verdict=CANNOT, detectable=math.nan, reason=CONTRARY)
+    return test
 
 
 def _detectable(row: Row, level: float, measure: Measure) -> float:
