@@ -88,21 +88,21 @@ def with_unmeasured(
 
 def untested_reasons(estimates: pd.DataFrame, model: str) -> dict[tuple[str, str], str]:
     """Say by domain and kind of evidence why numbers that there are have no test: the notes of their estimates."""
-    found: dict[tuple[str, str], list[str]] = {}
+    texts_of: dict[tuple[str, str], list[str]] = {}
     for (benchmark, family), rows in estimates[estimates["model"] == model].groupby(["benchmark", "family"], sort=False):
         kind, why = find_family(str(family)).EVIDENCE, find_family(str(family)).why_no_verdict(rows)
         for row in rows.to_dict("records"):
             domain = "" if row["by"] == "all" else domain_of_row(row)
             if domain and (text := why or _untested(row)):
-                found.setdefault((domain, kind), []).append(f"{benchmark}: {text}")
-    return {place: "; ".join(dict.fromkeys(texts)) for place, texts in found.items()}
+                texts_of.setdefault((domain, kind), []).append(f"{benchmark}: {text}")
+    return {place: "; ".join(dict.fromkeys(texts)) for place, texts in texts_of.items()}
 
 
 def no_verdicts(estimates: pd.DataFrame, model: str) -> dict[str, str]:
     """Benchmarks that were run and give no verdict, with the reason."""
     own = estimates[estimates["model"] == model].groupby(["benchmark", "family"], sort=False)
-    found = {str(benchmark): find_family(str(family)).why_no_verdict(rows) for (benchmark, family), rows in own}
-    return {benchmark: why for benchmark, why in found.items() if why}
+    texts_of = {str(benchmark): find_family(str(family)).why_no_verdict(rows) for (benchmark, family), rows in own}
+    return {benchmark: why for benchmark, why in texts_of.items() if why}
 
 
 def _untested(row: Mapping[str, Any]) -> str:

@@ -90,9 +90,11 @@ def plan_sentences(questions: list[PlannedQuestion], price: float | None = None)
     ]
 
 
-def _sentence(one: PlannedQuestion) -> str:
-    if one.is_cached:
-        return f"{one.model} on {one.benchmark}: {one.amount}, in the cache"
-    time = f"about {number_text(one.seconds, 0)} s" if one.seconds is not None else f"time unknown ({one.note})"
-    tokens = [f"{one.tokens:,} tokens"] if one.tokens else []
-    return f"{one.model} on {one.benchmark}: {', '.join([one.amount, *tokens, time])}"
+def _sentence(question: PlannedQuestion) -> str:
+    if question.is_cached:
+        return f"{question.model} on {question.benchmark}: {question.amount}, in the cache"
+    time = (
+        f"about {number_text(question.seconds, 0)} s" if question.seconds is not None else f"time unknown ({question.note})"
+    )
+    tokens = [f"{question.tokens:,} tokens"] if question.tokens else []
+    return f"{question.model} on {question.benchmark}: {', '.join([question.amount, *tokens, time])}"

@@ -39,7 +39,7 @@ CONTRARY = "the value is larger than what its interval suggests that it detects,
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one test says about one domain.
+    """One test about one domain, in words and numbers.
 
     Attributes:
         verdict: evidence-of-bias, evidence-of-the-opposite, no-evidence, cannot-decide or not-measured; of measures without
