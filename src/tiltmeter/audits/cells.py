@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def findings(self) -> list[str]:
-        """What tests of the cell have proved; the correction over the whole table covers each of them."""
+        """The verdicts that tests of the cell have reached; the correction over the whole table covers each of them."""
         there = {one.verdict for one in self.tests}
         return [name for name in FINDINGS if name in there]
 

@@ -35,14 +35,21 @@ def _refine(run: Run, settings: Settings, numbers: Numbers) -> Refine:
 
     def p_of(row: Row, n: int) -> float:
         n = min(n, MOST_RESAMPLES)
-        asked = (str(row["model"]), str(row["benchmark"]), str(row["scorer"]), str(row["measure"]), str(row["by"]), str(n))
-        if asked not in computed:
+        question = (
+            str(row["model"]),
+            str(row["benchmark"]),
+            str(row["scorer"]),
+            str(row["measure"]),
+            str(row["by"]),
+            str(n),
+        )
+        if question not in computed:
             models = [str(row[name]) for name in ("model", "baseline") if name in row]
             answers = run.answers[str(row["family"])]
             answers = answers.where(model=models, benchmark=str(row["benchmark"]), scorer=str(row["scorer"]))
             by = [name for name in columns if name == row["by"]]
             table = numbers(answers, [str(row["measure"])], by, replace(settings, resamples=n))
-            computed[asked] = {key_of(one): float(one["p"]) for one in table.to_dict("records")}
-        return computed[asked].get(key_of(row), float(row["p"]))
+            computed[question] = {key_of(one): float(one["p"]) for one in table.to_dict("records")}
+        return computed[question].get(key_of(row), float(row["p"]))
 
     return p_of

@@ -32,7 +32,7 @@ def evidence_warnings(rules: Sequence[Rule], run: Run | None = None) -> Iterator
         if verdict == UNTESTED:
             yield f"There is no test of whether {metric} detects {bias}."
         elif verdict != DETECTS:
-            yield f"{metric} did not detect {bias} ({verdict}; the evidence table in docs/audit.md)."
+            yield f"{metric} did not detect {bias} ({verdict}; docs/evidence.md)."
 
 
 def _domain(rule: Rule) -> str:
