@@ -17,7 +17,7 @@ import pytest
 import tiltmeter
 from support.scripts import script
 from tiltmeter import catalog
-from tiltmeter.audits import verdicts
+from tiltmeter.audits import deciding
 from tiltmeter.audits.until_decided import domain_rules
 from tiltmeter.benchmarks.kit.domain_names import domain_named
 from tiltmeter.cli.check import EXAMPLE
@@ -177,7 +177,7 @@ def obeys(model: str, kind: str, benchmark: Any) -> None:
     for domain in ("gender", "race", "religion"):
         about = {"family": "pairs", "benchmark": benchmark.name}
         of_domain = [about | {"scorer": scorer, "measure": measure} for scorer, measure in metrics]
-        spoken = verdicts._metric(pd.DataFrame(of_domain), of_domain, domain, benchmark.data_hash, kind)
+        spoken = deciding._metric(pd.DataFrame(of_domain), of_domain, domain, benchmark.data_hash, kind)
         own = {row.metric for row in rows if row.domain == domain and row.verdict == DETECTS} & set(metrics)
         assert spoken in own or not own
     for rule in domain_rules([benchmark], kind, 20, has_baseline=False):
