@@ -11,7 +11,7 @@ import numpy as np
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.pairs.occupations import as_read
-from tiltmeter.families.pairs.paired import Paired, pair_up
+from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.measured import has_exact_test, sides_of, strata_of, units_for
@@ -53,6 +53,8 @@ def _all_groups(ours: Paired, theirs: Paired, measure: Entry, by: Sequence[str],
 
 
 def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: str, settings: Settings) -> Difference:
+    if as_read(ours, measure) is not ours:  # an occupation is a mean over sentences: over those that both have scores for
+        ours, theirs = with_common_scores(ours, theirs)
     ours, theirs = as_read(ours, measure), as_read(theirs, measure)
     n_all = len(set(ours.groups["item"]) | set(theirs.groups["item"]))
     ours, theirs = _common(ours.complete_for(measure)[0], theirs.complete_for(measure)[0])
@@ -78,6 +80,17 @@ def _common(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
     here = np.array([n for n, item in enumerate(ours.groups["item"]) if item in position], dtype=np.int64)
     there = np.array([position[item] for item in ours.groups["item"] if item in position], dtype=np.int64)
     return ours.take(here), theirs.take(there)
+
+
+def with_common_scores(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
+    """Both without the scores of the items that either model lacks a score of."""
+    ours, theirs = _common(ours, theirs)
+    lost = np.any([np.isnan(paired.scores[side]) for paired in (ours, theirs) for side in SIDES], axis=0)
+    kept = (
+        replace(paired, scores={name: np.where(lost, np.nan, values) for name, values in paired.scores.items()})
+        for paired in (ours, theirs)
+    )
+    return next(kept), next(kept)
 
 
 def _mcnemar(measure: Entry, samples: Sequence[Sample]) -> float:
