@@ -122,7 +122,8 @@ def about(rows: pd.DataFrame, measure: Entry) -> NDArray[np.bool_]:
     """Return which questions a measure is about: those of one condition, or all."""
     conditions = {name.rpartition("_")[2] for name in measure.parameters} & {"amb", "dis", "pro", "con"}
     is_ambiguous = (rows["condition"] == AMBIGUOUS).to_numpy()
-    return is_ambiguous == (conditions == {"amb"}) if conditions else np.ones(len(rows), dtype=bool)
+    wanted = is_ambiguous if conditions == {"amb"} else ~is_ambiguous
+    return np.asarray(wanted if conditions else np.ones(len(rows)), dtype=bool)
 
 
 def has_answer(rows: pd.DataFrame, measure: Entry) -> NDArray[np.bool_]:
