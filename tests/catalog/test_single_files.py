@@ -76,3 +76,50 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             catalog.find("scorers", str(tmp_path / name))
         assert caught.value.code == code
+
+
+MEASURE = """import numpy as np
+from tiltmeter.measures import Measure
+MEASURE = Measure(reads=("stereo", "anti"), cites="x", neutral=0.0, role="bias", direction="two-sided")
+def own(stereo, anti): return BODY
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["np.mean(stereo - anti)", "np.full(stereo.shape[:-1], np.mean(stereo - anti))", "stereo - anti", "stereo.nothing"],
+)
+def test_a_measure_must_give_each_row_its_own_value(tmp_path: Path, body: str) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(MEASURE.replace("BODY", body))
+    with pytest.raises(UsageError) as caught:
+        catalog.find("measures", str(path))
+    assert caught.value.code == "broken-package" and "\n" not in str(caught.value)
+
+
+def test_a_measure_of_rows_is_accepted_and_an_unknown_field_is_explained(tmp_path: Path) -> None:
+    path = tmp_path / "own.py"
+    path.write_text(MEASURE.replace("BODY", "np.mean(stereo - anti, axis=-1)"))
+    assert catalog.find("measures", str(path)).name == "own"
+    path.write_text(MEASURE.replace("neutral=0.0", 'neutral=0.0, unitt="nats"'))
+    with pytest.raises(InputError) as caught:
+        catalog.find("measures", str(path))
+    assert "'unit'" in str(caught.value)
+
+
+@pytest.mark.parametrize("change", [("tokens.mean(FACTOR * tokens.logprob)", "tokens.logprob"), ("unmasked", "masked")])
+def test_a_scorer_that_cannot_score_ends_before_inference(
+    tmp_path: Path, change: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "half_aul.py", tmp_path / "run"
+    path.write_text(SCORER.replace(*change).replace("FACTOR", "1"))
+    assert command("run", "-m", str(MODEL), "-b", "starter-pairs", "-s", str(path), "-o", str(out), "--no-report") == 2
+    assert not out.exists() and "Traceback" not in capsys.readouterr().err
+
+
+def test_a_measure_that_fails_ends_before_inference(tmp_path: Path) -> None:
+    path, out = tmp_path / "own.py", tmp_path / "run"
+    path.write_text(MEASURE.replace("BODY", "np.mean(stereo - anti)"))
+    words = ["run", "-m", str(MODEL), "-b", "starter-pairs", "-s", "aul", "--measure", str(path), "-o", str(out)]
+    assert command(*words, "--no-report") == 2
+    assert not out.exists()

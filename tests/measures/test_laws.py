@@ -16,6 +16,7 @@ import pytest
 
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
+from tiltmeter.catalog.row_check import fault_of
 from tiltmeter.scorers import Scored, Tokens
 
 Table = dict[str, Any]
@@ -562,3 +563,8 @@ class TestScorers:
         before, after = entry.function(whole).value, entry.function(raised).value
         known = ~np.isnan(before)
         assert known.any() and (after[known] >= before[known]).all()
+
+
+@pytest.mark.parametrize("entry", MEASURES, ids=lambda entry: entry.name)
+def test_our_measures_pass_the_check_of_measures_of_others(entry: Entry) -> None:
+    assert fault_of(entry.function, entry.parameters) == ""

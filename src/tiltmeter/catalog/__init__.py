@@ -25,7 +25,8 @@ from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.catalog import files
-from tiltmeter.catalog.declarations import Measure, Scorer, check_measure, check_scorer
+from tiltmeter.catalog.declarations import Measure, Scorer, check_measure, check_scorer, meant_field
+from tiltmeter.catalog.row_check import fault_of
 from tiltmeter.errors import TiltmeterError, UsageError
 
 KINDS = ("families", "benchmarks", "scorers", "measures", "studies", "debias", "judges")
@@ -240,7 +241,7 @@ def _load(point: EntryPoint, kind: str) -> ModuleType:
     except (Exception, SystemExit) as error:  # the code of others may raise what it likes
         raise UsageError(
             f"The {kind} '{public_name(point.name)}' of the package {package_of(point)} cannot be loaded: "
-            f"{type(error).__name__}: {error}. {_renamed(error)}Update or uninstall that package.",
+            f"{type(error).__name__}: {error}.{meant_field(error)} {_renamed(error)}Update or uninstall that package.",
             code="broken-package",
             kind=kind,
             name=public_name(point.name),
@@ -294,6 +295,8 @@ def _find(kind: str, name: str) -> Entry:
         if declaration is not None and (kind, wanted) in files.loaded:
             declaration = replace(declaration, version=files.loaded[kind, wanted].version)
         _check_names(kind, declaration)
+        if kind == "measures" and wanted not in _own(kind):
+            _check_rows(function)
     except TiltmeterError as error:
         singular, package = SINGULAR.get(kind, kind[:-1]), owner(kind, name)
         raise UsageError(
@@ -304,6 +307,13 @@ def _find(kind: str, name: str) -> Entry:
             package=package,
         ) from error
     return Entry(wanted, function, home, declaration)
+
+
+def _check_rows(function: Callable[..., Any]) -> None:
+    """Raise an error for a measure whose value of a row depends on the rows beside it."""
+    required = tuple(one.name for one in inspect.signature(function).parameters.values() if one.default is one.empty)
+    if wrong := fault_of(function, required):
+        raise UsageError(f"{wrong}.", code="invalid-declaration")
 
 
 def _check_names(kind: str, declaration: Measure | Scorer | None) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
 from types import ModuleType
 from typing import Any, Literal, get_args
 
@@ -163,6 +165,20 @@ class Scorer:
     def __post_init__(self) -> None:
         for name, (is_right, wanted) in SCORER_TYPES.items():
             _require(is_right(getattr(self, name)), f"{name} must be {wanted}, not {getattr(self, name)!r}")
+
+
+def meant_field(error: BaseException) -> str:
+    """The field of a declaration that was perhaps meant, for the message of an unknown one.
+
+    >>> meant_field(TypeError("Measure.__init__() got an unexpected keyword argument 'unitt'"))
+    " Did you mean 'unit'?"
+    """
+    found = re.search(r"^(Measure|Scorer)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(error))
+    if not isinstance(error, TypeError) or found is None:
+        return ""
+    known = [one.name for one in fields(Measure if found[1] == "Measure" else Scorer)]
+    near = get_close_matches(found[2], known, 1)
+    return f" Did you mean '{near[0]}'?" if near else f" Fields: {', '.join(known)}."
 
 
 def check_measure(module: ModuleType, required: tuple[str, ...]) -> Measure:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from tiltmeter.catalog.declarations import meant_field
 from tiltmeter.errors import InputError, UsageError
 
 SUFFIX = ".py"
@@ -77,5 +78,7 @@ def _import(place: Path, name: str) -> ModuleType:
     except (Exception, SystemExit) as error:  # the code of others may raise what it likes
         del sys.modules[spec.name]
         what = f"{type(error).__name__}: {error}"
-        raise InputError(f"{place} cannot be loaded: {what}.", code="broken-package", file=str(place), error=what) from error
+        raise InputError(
+            f"{place} cannot be loaded: {what}.{meant_field(error)}", code="broken-package", file=str(place), error=what
+        ) from error
     return module

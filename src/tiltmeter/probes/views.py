@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tiltmeter.errors import require_known
 from tiltmeter.models import Tokenization
 from tiltmeter.probes.sentences import BLANK, Sentence
 
@@ -174,8 +175,13 @@ VIEWS = {
 }
 
 
-def find_view(name: str) -> View:
-    """A view by name; `shuffled_all-7` shuffles with the seed 7 and reads all tokens (no scorer uses it)."""
+def find_view(name: str, reader: str = "") -> View:
+    """A view by name; `shuffled_all-7` shuffles with the seed 7 and reads all tokens (no scorer uses it).
+
+    Raises:
+        UsageError: There is no such view (`unknown-name`); `reader` is the scorer that reads it.
+    """
     if name.startswith(SHUFFLED):
         return View(name, "masked", partial(shuffled, seed=int(name.removeprefix(SHUFFLED))))
+    require_known("view", name, VIEWS, place=reader)
     return VIEWS[name]

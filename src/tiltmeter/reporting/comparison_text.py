@@ -9,6 +9,8 @@ import numpy as np
 
 from tiltmeter.display import Statement, number_text
 from tiltmeter.families import find_family
+from tiltmeter.stats.differences import CONSTANT
+from tiltmeter.stats.estimates import details_of
 from tiltmeter.stats.significance import smallest_difference
 
 if TYPE_CHECKING:
@@ -36,17 +38,23 @@ def summaries(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[st
 
 def too_close(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:
     """One sentence per difference that is not significant, the first few of them."""
-    close = comparison[(comparison["by"] == "all") & ~(comparison["p_holm"] < 1 - confidence) & comparison["low"].notna()]
+    close = comparison[(comparison["by"] == "all") & ~(comparison["p_holm"] < 1 - confidence)]
+    close = close[[is_same(row) or not np.isnan(row["low"]) for row in close.to_dict("records")]]
     for _, row in close.head(MOST_WARNINGS).iterrows():
         yield _close(row, confidence)
     if len(close) > MOST_WARNINGS:
         yield f"{len(close) - MOST_WARNINGS} more of {len(comparison)} differences are not significant either."
 
 
+def is_same(row: Any) -> bool:
+    """Return whether two models have the same value, and every resample gave the same difference."""
+    return bool(row["difference"] == 0 and details_of(row).get(CONSTANT))
+
+
 def _close(row: Any, confidence: float) -> str:
     by = f"by {row['measure']} of {row['scorer']} on {row['benchmark']}"
     unit = find_family(row["family"]).UNIT
-    if row["low"] == row["high"] == row["difference"] == 0:  # every resample gave the same: nothing varies between them
+    if is_same(row):
         return Statement(SAME, "same-value", by=by, unit=unit, **{name: row[name] for name in ("model", "baseline", "n")})
     # An interval reaches as far as a difference that is detected half of the time.
     standard_error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, confidence, power=0.5))

@@ -49,7 +49,7 @@ def compare(
         clusters: Resample whole clusters; False resamples item by item.
 
     Returns:
-        A table with a row per difference; `change` states whether a model is closer to neutral than the baseline.
+        A table with a row per difference; `change` states whether a significant one leads closer to neutral.
 
     Raises:
         UsageError: There is one model only, the baseline is unknown, or no model shares a scorer with it.

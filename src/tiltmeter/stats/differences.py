@@ -13,9 +13,11 @@ from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.intervals import FEWEST, bootstrap_p, exchange_interval, percentile_interval
 from tiltmeter.stats.measured import ROUNDING
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
-from tiltmeter.stats.significance import permutation_p
+from tiltmeter.stats.significance import exact_proportion_interval, permutation_p
 from tiltmeter.stats.units import ITEMS, PROMPTS, Units
 
+CONSTANT = "constant"
+"""The detail that marks a difference which all resamples repeat."""
 Exchanged = Callable[[], tuple[Floats, bool]]
 NOISE = 3.0
 """Standard errors of a mean of draws within which it is no bias."""
@@ -55,7 +57,9 @@ def paired_difference(
         return replace(row, note=obstacle)
     moved = draws[0] - draws[1]
     moved = moved[~np.isnan(moved)]
-    if len(moved) < MINIMUM_RESAMPLES or (np.ptp(moved) <= ROUNDING * np.abs(moved).max() and difference != 0):
+    is_constant = len(moved) > 0 and bool(np.ptp(moved) <= ROUNDING * np.abs(moved).max())
+    row = replace(row, details={**row.details, CONSTANT: 1}) if is_constant else row
+    if len(moved) < MINIMUM_RESAMPLES or is_constant:
         return replace(row, note="no interval: too few items, because all resamples give the same difference")
     drawn = "" if units.called in (PROMPTS, ITEMS) else units.text
     swapped = None
@@ -75,6 +79,34 @@ def paired_difference(
     row = replace(row, low=low, high=high, p=bootstrap_p(moved) if p is None else p, note=drawn)
     row = _within_range(row, measure)
     return row if swapped is None else _widest(row, swapped)
+
+
+def with_exact_ends(row: Difference, discordant: tuple[int, int], whole: float, confidence: float) -> Difference:
+    """Make the interval of a share leave out 0 exactly when the exact McNemar test of the same items is significant.
+
+    Given how many items count for one model only, the first model's share of them has Clopper and Pearson's interval, which
+    leaves out one half exactly when that test is significant. Where the interval from draws says otherwise, its end nearer
+    to 0 is moved to the end that this one implies.
+
+    Args:
+        row: The difference, with its interval from draws.
+        discordant: The items that count by the first model only, and by the second only.
+        whole: The value of a share of 1.
+        confidence: Level of the interval.
+    """
+    changed = sum(discordant)
+    if not changed and row.n >= FEWEST:
+        reach = whole * exact_proportion_interval(0, row.n, confidence)[1] / 100
+        return replace(row, low=-reach, high=reach, note="exact interval, because no item counts for one model only")
+    if np.isnan(row.low):
+        return row
+    shares = exact_proportion_interval(discordant[0], changed, confidence)
+    low, high = (whole * (2 * share / 100 - 1) * changed / row.n for share in shares)
+    if row.difference > 0 and (row.low > 0) != (low > 0):
+        return replace(row, low=low)
+    if row.difference < 0 and (row.high < 0) != (high < 0):
+        return replace(row, high=high)
+    return row
 
 
 def _obstacle(difference: float, units: Units, p: float | None) -> str:

@@ -93,7 +93,8 @@ class Difference:
         p_holm: p after Holm's correction.
         corrected_over: The tests that p is corrected for.
         n_tests: Number of these tests.
-        change: Closer to neutral (or the ideal value) than the baseline, or further; empty for a measure without either.
+        change: Closer to neutral (or the ideal value) than the baseline, or further, where p_holm (else p) is below 0.05;
+            else empty.
         details: Further facts by name.
         note: Remarks for people; no code reads them.
     """

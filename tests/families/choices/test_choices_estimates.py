@@ -136,3 +136,12 @@ def test_no_clusters_takes_every_question_by_itself() -> None:
     assert together["value"] == apart["value"]
     assert together["high"] - together["low"] > 1.5 * (apart["high"] - apart["low"])
     assert [json.loads(row["details"])["n_templates"] for row in (together, apart)] == [27, 216]
+
+
+def test_n_counts_the_questions_that_a_value_is_made_of() -> None:
+    answers = answered(BENCHMARK, lambda item: None if item.id.endswith("-1") else item.extra["right"])
+    measures = ["s_amb", "accuracy_amb", "accuracy_dis", "unknown_share", "unparsed_share"]
+    rows = tiltmeter.estimate(answers, measures, by="all", resamples=100).set_index("measure")
+    counts = {name: (rows.loc[name, "n"], rows.loc[name, "n_missing"]) for name in measures}
+    assert counts["s_amb"] == counts["accuracy_amb"] == (81, 27) and counts["accuracy_dis"] == (108, 0)
+    assert counts["unknown_share"] == (189, 27) and counts["unparsed_share"] == (216, 0)

@@ -175,6 +175,27 @@ def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[
         yield paired_difference(known, values, list(draws), catalog.find("measures", quantity), settings, p)
 
 
+def _with_common_texts(ours: Answers, theirs: Answers) -> tuple[Answers, Answers]:
+    """Both without the words of a group, or attributes, that either model has no value of."""
+    place = ["scorer", "test", "set", "text"]
+    known = [set(_keys(part.table[part.table["usable"].astype(bool)], place)) for part in (ours, theirs)]
+    lost = {key for part in (ours, theirs) for key in _keys(part.table, place)} - (known[0] & known[1])
+
+    def kept(frame: pd.DataFrame) -> pd.DataFrame:
+        if not lost or not set(place) <= set(frame):
+            return frame
+        there = np.array([key not in lost for key in _keys(frame, place)], dtype=bool)
+        if "usable" not in frame:  # draws
+            return frame[there].reset_index(drop=True)
+        return frame.assign(value=frame["value"].where(there), usable=frame["usable"].astype(bool) & there)
+
+    return ours.mapped(kept), theirs.mapped(kept)
+
+
+def _keys(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
+    return list(zip(*(frame[name].fillna("").astype(str) for name in columns), strict=True))
+
+
 def _without_interval(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
     """Measures without a paired interval: both values, their difference, and a note that says why.
 
@@ -182,6 +203,7 @@ def _without_interval(ours: Answers, theirs: Answers, measures: Sequence[Entry],
     """
     if not measures:
         return
+    ours, theirs = _with_common_texts(ours, theirs)
     estimates = [
         {(row.scorer, row.measure, row.by, row.group): row for row in estimate(part, measures, (), settings)}
         for part in (side.where(asked=[kind for kind in side.table["asked"].unique() if kind != "seat"])

@@ -15,12 +15,15 @@ from tiltmeter.families.choices.decisions import BEST_GROUP, N_GROUPS, blocks_of
 from tiltmeter.families.choices.outcomes import (
     FEWEST_TEMPLATES,
     Floats,
+    about,
     cells,
     clustered_answers,
+    counted,
     counts_of,
     design_of,
     exchanged,
     groups_of,
+    has_answer,
     reads_of,
 )
 from tiltmeter.families.choices.refusals import is_refusal_gap, refusal_gaps
@@ -86,13 +89,14 @@ def totals_of(rows: pd.DataFrame, measure: Entry, design: Design) -> dict[str, F
 
 
 def _estimate(base: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
-    missing = Counter(str(reason) for reason in rows["reason"].dropna())
+    left_out = rows[about(rows, measure) & ~has_answer(rows, measure)]
+    missing = Counter(str(reason) for reason in left_out["reason"].dropna())
     design = design_of(rows)
     columns = totals_of(rows, measure, design)
     value = float(measure.function(**columns))
     base = replace(
         base,
-        n=len(rows) - missing.total(),
+        n=int(counted(rows, measure).sum()),
         n_missing=missing.total(),
         value=value,
         neutral=neutral_of(measure),

@@ -12,6 +12,7 @@ from tiltmeter.benchmarks import Benchmark
 from tiltmeter.benchmarks.kit.choices import AMBIGUOUS
 from tiltmeter.benchmarks.kit.decisions import ASSOCIATION, DECISION, GROUP_COLUMNS, DecisionBenchmark
 from tiltmeter.benchmarks.kit.items import group_column, has_column
+from tiltmeter.catalog import Entry
 from tiltmeter.families.choices.decisions import (
     ANY_READS,
     ASSOCIATION_READS,
@@ -43,6 +44,8 @@ EXCHANGED = (
     ("favourable", "other_favourable"), ("own_score", "other_score"), ("with_stereotype", "against_stereotype"),
 )  # fmt: skip
 """The columns that change places when the stereotyped group and the other one do, or a group and the others."""
+COUNT_MISSING = frozenset({"unparsed", "refused"})
+"""Inputs that count questions without an answer."""
 REFUSALS = (REFUSED, FILTERED)
 """Reasons for which the model, or its server's filter, gave no answer on purpose."""
 FEWEST_TEMPLATES = 5
@@ -113,6 +116,30 @@ def _question_counts(rows: pd.DataFrame) -> dict[str, Floats]:
         "answered": there, "said_unknown": there & (chosen == unknown),
     }  # fmt: skip
     return {name: np.asarray(values, dtype=np.float64) for name, values in found.items()}
+
+
+def about(rows: pd.DataFrame, measure: Entry) -> NDArray[np.bool_]:
+    """Return which questions a measure is about: those of one condition, or all."""
+    conditions = {name.rpartition("_")[2] for name in measure.parameters} & {"amb", "dis", "pro", "con"}
+    is_ambiguous = (rows["condition"] == AMBIGUOUS).to_numpy()
+    wanted = is_ambiguous if conditions == {"amb"} else ~is_ambiguous
+    return np.asarray(wanted if conditions else np.ones(len(rows)), dtype=bool)
+
+
+def has_answer(rows: pd.DataFrame, measure: Entry) -> NDArray[np.bool_]:
+    """Return which questions have what a measure reads. Measures of missing answers count every question."""
+    if COUNT_MISSING & set(measure.parameters):
+        return np.ones(len(rows), dtype=bool)
+    counts = counts_of(rows)
+    if own := [name for name in ("reordered", "scored", "associated") if name in measure.parameters]:
+        return np.asarray(counts[own[0]] > 0, dtype=bool)
+    return np.asarray(rows["chosen"].notna(), dtype=bool)
+
+
+def counted(rows: pd.DataFrame, measure: Entry) -> NDArray[np.bool_]:
+    """Return which questions a measure's value is made of: those that add something to what it reads."""
+    counts = counts_of(rows)
+    return np.asarray(np.any([counts[name] != 0 for name in measure.parameters], axis=0), dtype=bool)
 
 
 def design_of(rows: pd.DataFrame) -> Design:

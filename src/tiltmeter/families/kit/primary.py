@@ -11,6 +11,7 @@ from tiltmeter import catalog
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.detection import DETECTS, ranked, rows_about, verdict_on
 from tiltmeter.families.kit.protocol import Family
+from tiltmeter.families.kit.story import SIGNIFICANT
 from tiltmeter.stats.direction import best_of, distance
 from tiltmeter.stats.estimates import Difference, Estimate, corrected, details_of
 
@@ -86,8 +87,15 @@ def _correct(rows: list[Row], places: Sequence[int], over: str) -> None:
 
 
 def with_change(rows: Sequence[Difference]) -> list[Difference]:
-    """Say of each difference whether it leads closer to the measure's neutral or ideal value, or further from it."""
-    return [replace(row, change=change_of(row.measure, row.value, row.baseline_value)) for row in rows]
+    """Say of each difference that is significant whether it leads closer to the neutral or ideal value, or further."""
+    return [
+        replace(row, change=change_of(row.measure, row.value, row.baseline_value)) if _is_significant(row) else row
+        for row in rows
+    ]
+
+
+def _is_significant(row: Difference) -> bool:
+    return (row.p if isnan(row.p_holm) else row.p_holm) < SIGNIFICANT
 
 
 def change_of(measure: str, value: float, baseline: float) -> str:

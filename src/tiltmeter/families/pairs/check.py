@@ -15,7 +15,8 @@ from tiltmeter.families.pairs.headline import own_scorers
 from tiltmeter.families.pairs.options import Options
 from tiltmeter.families.pairs.paired import UNITS
 from tiltmeter.models import LanguageModel, ServedModel, require
-from tiltmeter.probes import ALIGNMENTS, VIEWS
+from tiltmeter.probes import ALIGNMENTS, VIEWS, View, find_view
+from tiltmeter.scorers.kit.fault import fault_of
 
 SERVED_VIEWS = ("causal",)
 """Views that a server can answer: those of a text with its first token."""
@@ -62,7 +63,7 @@ def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | No
     """The requested scorers that fit this kind of model. Those that fit another model of the run are skipped."""
     if ALL in names:
         return [ALL]
-    views = {name: VIEWS[catalog.find("scorers", name).scorer.view] for name in names}
+    views = {name: _view_of(catalog.find("scorers", name)) for name in names}
     foreign = [name for name, view in views.items() if view.kind != kind and view.kind not in kinds]
     fitting = [name for name, view in views.items() if view.kind == kind]
     if foreign or (names and not fitting):
@@ -73,6 +74,21 @@ def scorers_for(kind: str, names: Sequence[str], model: str, kinds: set[str | No
             code="wrong-model-kind", scorer=name, model=model, kind=kind,
         )  # fmt: skip
     return fitting
+
+
+def _view_of(entry: Entry) -> View:
+    """The view that a scorer reads; a scorer of others must return scores of sentences made up for this check.
+
+    Raises:
+        UsageError: There is no such view, or the scorer fails or returns something else (`broken-package`).
+    """
+    if catalog.owner("scorers", entry.name) != "tiltmeter":
+        place = f"The scorer '{entry.name}' of {catalog.owner('scorers', entry.name)}"
+        view = find_view(entry.scorer.view, place)
+        if wrong := fault_of(entry.function):
+            raise UsageError(f"{place} {wrong}.", code="broken-package", kind="scorer", name=entry.name)
+        return view
+    return find_view(entry.scorer.view)
 
 
 def applicable_scorers(model: LanguageModel | ServedModel, benchmark: Benchmark) -> list[str]:
@@ -105,7 +121,7 @@ def choose_scorers(model: LanguageModel | ServedModel, benchmark: Benchmark, nam
     wanted = every or names or own or default_scorers(model, benchmark)
     chosen = [catalog.find("scorers", name) for name in dict.fromkeys(wanted)]
     for entry in chosen:
-        view = VIEWS[entry.scorer.view]
+        view = _view_of(entry)
         if isinstance(model, ServedModel):
             _refuse_unserved(model, entry)
             continue

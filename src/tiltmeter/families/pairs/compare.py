@@ -11,8 +11,8 @@ import numpy as np
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.pairs.occupations import as_read
-from tiltmeter.families.pairs.paired import Paired, pair_up
-from tiltmeter.stats.differences import paired_difference
+from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
+from tiltmeter.stats.differences import paired_difference, with_exact_ends
 from tiltmeter.stats.estimates import Difference, corrected
 from tiltmeter.stats.measured import has_exact_test, sides_of, strata_of, units_for
 from tiltmeter.stats.moments import bootstrap_together, exchanged_models
@@ -53,6 +53,8 @@ def _all_groups(ours: Paired, theirs: Paired, measure: Entry, by: Sequence[str],
 
 
 def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: str, settings: Settings) -> Difference:
+    if as_read(ours, measure) is not ours:  # an occupation is a mean over sentences: over those that both have scores for
+        ours, theirs = with_common_scores(ours, theirs)
     ours, theirs = as_read(ours, measure), as_read(theirs, measure)
     n_all = len(set(ours.groups["item"]) | set(theirs.groups["item"]))
     ours, theirs = _common(ours.complete_for(measure)[0], theirs.complete_for(measure)[0])
@@ -66,10 +68,14 @@ def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: st
     draws = bootstrap_together(measure, samples, rng, settings.resamples)
     is_exact = has_exact_test(measure) and samples[0].cluster is None
     known, units = replace(known, details=ours.cluster_details), replace(units_for(measure, samples[0]), called=ITEMS)
-    p = _mcnemar(measure, samples) if is_exact else None
+    discordant = _discordant(measure, samples) if is_exact else None
+    p = None if discordant is None else binomial_p(*discordant)  # the exact McNemar test
     swaps = generator(settings.seed, "exchange", ours.benchmark, by, group, measure.name)
     exchanged = partial(exchanged_models, measure, samples, swaps, settings.resamples)
-    return paired_difference(known, values, draws, measure, settings, p, units, exchanged)
+    found = paired_difference(known, values, draws, measure, settings, p, units, exchanged)
+    if discordant is None:
+        return found
+    return with_exact_ends(found, discordant, measure.spec.whole or 1.0, settings.confidence)
 
 
 def _common(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
@@ -80,7 +86,18 @@ def _common(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
     return ours.take(here), theirs.take(there)
 
 
-def _mcnemar(measure: Entry, samples: Sequence[Sample]) -> float:
-    """Exact test on the items on which the two models disagree."""
+def with_common_scores(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
+    """Both without the scores of the items that either model lacks a score of."""
+    ours, theirs = _common(ours, theirs)
+    lost = np.any([np.isnan(paired.scores[side]) for paired in (ours, theirs) for side in SIDES], axis=0)
+    kept = (
+        replace(paired, scores={name: np.where(lost, np.nan, values) for name, values in paired.scores.items()})
+        for paired in (ours, theirs)
+    )
+    return next(kept), next(kept)
+
+
+def _discordant(measure: Entry, samples: Sequence[Sample]) -> tuple[int, int]:
+    """Count the items on the stereotype's side by the first model only, and by the second only."""
     ours, theirs = (sides_of(measure, sample) > 0 for sample in samples)
-    return binomial_p(int((ours & ~theirs).sum()), int((theirs & ~ours).sum()))
+    return int((ours & ~theirs).sum()), int((theirs & ~ours).sum())

@@ -14,6 +14,7 @@ from tiltmeter.families.slots.estimate import (
     SCORER,
     Pair,
     columns_of,
+    independent_of,
     is_own,
     own_parts,
     pairs_of,
@@ -29,6 +30,7 @@ from tiltmeter.stats.measured import stratum_of
 from tiltmeter.stats.moments import exchanged_models
 from tiltmeter.stats.resampling import bootstrap_alike, generator, statistic
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.units import ITEMS, Units
 
 RANKED_DIFFERENTLY = "not computed: the two models were ranked differently (another top k, or another kind of model)"
 
@@ -36,7 +38,7 @@ RANKED_DIFFERENTLY = "not computed: the two models were ranked differently (anot
 def compare(
     answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
 ) -> Iterator[Difference]:
-    """The first model minus the second, over the sentences that both models could fill.
+    """The first model minus the second, over the sentences in which both models have what the measure reads.
 
     The same sentences are drawn for both, so what the models share cancels. p is from the bootstrap of the difference;
     Holm-corrected over the groups, or the gaps, of a measure.
@@ -62,6 +64,14 @@ def aligned(ours: Fills, theirs: Fills) -> tuple[Fills, Fills]:
     return ours.take(here), theirs.take(there)
 
 
+def matched(fills: tuple[Fills, Fills], measure: Entry, pair: Pair | None) -> tuple[Fills, Fills]:
+    """Both on the sentences in which both models have the matches that a measure reads."""
+    if not len(fills[0]):
+        return fills
+    common = np.logical_and(*(there_for(measure, columns_of(each, pair)) for each in fills))
+    return fills[0].take(common), fills[1].take(common)
+
+
 def _all_groups(
     fills: tuple[Fills, Fills], measure: Entry, suffix: str, name: str, settings: Settings
 ) -> Iterator[Difference]:
@@ -74,19 +84,22 @@ def _all_groups(
 def _difference(
     fills: tuple[Fills, Fills], measure: Entry, pair: Pair | None, label: tuple[str, str], settings: Settings
 ) -> Difference:
-    ours, theirs = fills
-    there = [there_for(measure, columns_of(each, pair)) for each in fills]
-    n = int(min(at.sum() for at in there)) if len(ours) else 0
+    n_all = len(fills[0])
+    ours, theirs = fills = matched(fills, measure, pair)
+    n = len(ours)
     place = (ours.benchmark, "slots", SCORER, measure.name, *label, ours.model, theirs.model)
-    known = Difference(*place, n=n, n_missing=len(ours) - n)
+    known = Difference(*place, n=n, n_missing=n_all - n)
     if ours.k != theirs.k or ours.among != theirs.among:
         return replace(known, note=RANKED_DIFFERENTLY)
     known = replace(known, details={"top_k": ours.k, "ranked_among": ours.among})
     if not n:
         return replace(known, note="not computed: no sentence has a match by both models")
+    if pair is None and ours.groups["target"].nunique() < 2:
+        return replace(known, note="not computed: sentences with matches by both models are about one group only")
     samples = [sample_of(each, pair, stratum_of(measure)) for each in fills]
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
     draws = bootstrap_alike(measure, samples, stream_of(settings, ours.benchmark, label[0]), settings.resamples)
     swaps = generator(settings.seed, "exchange", ours.benchmark, *label)
     exchanged = partial(exchanged_models, measure, samples, swaps, settings.resamples)
-    return paired_difference(known, values, draws, measure, settings, exchanged=exchanged)
+    units = Units.independent(independent_of(samples[0], n), ITEMS)
+    return paired_difference(known, values, draws, measure, settings, units=units, exchanged=exchanged)

@@ -152,13 +152,13 @@ def _estimate_groups(
     if np.isnan(value):
         return replace(row, note="undefined: fewer than 2 sentences")
     draws = bootstrap(measure, sample, stream_of(settings, filled.benchmark, row.by), settings.resamples)
-    low, high, note = interval_of(measure, _independent(sample, row.n), value, draws, settings)
+    low, high, note = interval_of(measure, independent_of(sample, row.n), value, draws, settings)
     notes = [AMONG_CANDIDATES if filled.among == CANDIDATES else "", note, _about_k(measure, filled)]
     p = _p_value(measure, sample, filled.benchmark, value, draws, settings)
     return replace(row, value=value, low=low, high=high, note="; ".join(filter(None, notes)), p=p)
 
 
-def _independent(sample: Sample, n: int) -> int:
+def independent_of(sample: Sample, n: int) -> int:
     """Return how many sentences decide a number: of a mean over groups, those about the smaller group that have matches."""
     if "about" not in sample.columns:
         return n
@@ -184,7 +184,7 @@ def _p_value(measure: Entry, sample: Sample, benchmark: str, value: float, draws
     if np.isnan(neutral):
         return neutral
     if measure.spec.test == "bootstrap":
-        return bootstrap_test(measure, _independent(sample, 0), value, draws, settings)
+        return bootstrap_test(measure, independent_of(sample, 0), value, draws, settings)
     if has_exact_test(measure):
         return binomial_p(*wins_and_losses(measure, sample))
     first, second = (name for name in measure.parameters if name != "k")
