@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import tiltmeter
 from conftest import GOLDEN
+from support.raising import raises
 from test_cli import tiltmeter as command
 from tiltmeter import catalog
 from tiltmeter.errors import InputError, UsageError
 from tiltmeter.exports.citations import cite
+from tiltmeter.runs.file_measures import refuse_without_file, unloaded_measures
 
 MODEL = GOLDEN / "models" / "tiny-bert-cased"
 SCORER = '''"""Half of AUL."""
@@ -76,3 +79,58 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         with pytest.raises(InputError) as caught:
             catalog.find("scorers", str(tmp_path / name))
         assert caught.value.code == code
+
+
+MEASURE = '''"""The mean difference."""
+import numpy as np
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(reads=("stereo", "anti"), cites="Nobody.", neutral=0.0, unit="nats", role="bias", direction="two-sided")
+
+
+def own_gap(stereo, anti):
+    """Return the mean."""
+    return np.mean(stereo - anti, axis=-1)
+'''
+
+
+@pytest.fixture
+def run_with_own_measure(tmp_path: Path) -> tuple[str, str]:
+    """A run with a measure from a file, read by a program that has not loaded the file."""
+    file, out = tmp_path / "own_gap.py", str(tmp_path / "run")
+    file.write_text(MEASURE)
+    words = ["--measure", str(file), "--measure", "bias_score", "-o", out, "--no-report"]
+    assert command("run", "-m", str(MODEL), "-b", "starter-pairs", "-s", "aul", *words) == 0
+    catalog.forget()
+    return out, str(file)
+
+
+def test_a_stored_measure_is_not_silently_left_out(
+    run_with_own_measure: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, file = run_with_own_measure
+    assert unloaded_measures([run]) == {"own_gap": file}
+    capsys.readouterr()
+    assert command("estimate", run) == 0
+    assert f"--measure {file}" in "".join(capsys.readouterr().err.split("\n"))
+    with raises("missing-value", measure="own_gap", file=file):
+        refuse_without_file([run], ["own-gap"])
+    assert command("estimate", run, "--measure", file) == 0 and not unloaded_measures([run])
+    assert "own_gap" in capsys.readouterr().out
+
+
+def test_a_rule_on_a_measure_from_a_file(run_with_own_measure: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    run, file = run_with_own_measure
+    rule = ["--rule", "own_gap[aul,starter-pairs] within -99..99"]
+    assert command("check", run, *rule) == 2
+    capsys.readouterr()
+    assert command("check", run, *rule, "--measure", file, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["exit_code"] == 0
+    assert command("check", run, *rule, "--measure", "bias_score") == 2
+
+
+def test_a_long_list_of_names_is_cut() -> None:
+    with raises("unknown-name", name="bias_scores") as caught:
+        catalog.find("measures", "bias_scores")
+    assert "bias_score" in catalog.meant("measures", "bias_scores")
+    assert str(caught.value).count(",") < len(catalog.names("measures")) / 4 and "--measure" in str(caught.value)
