@@ -10,10 +10,12 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN
 from support.raising import raises
+from support.wording import codes_of
 from test_cli import tiltmeter as command
 from tiltmeter import catalog
 from tiltmeter.errors import InputError, UsageError
 from tiltmeter.exports.citations import cite
+from tiltmeter.reporting.narratives import stories_of
 from tiltmeter.runs.file_measures import refuse_without_file, unloaded_measures
 
 MODEL = GOLDEN / "models" / "tiny-bert-cased"
@@ -85,7 +87,9 @@ MEASURE = '''"""The mean difference."""
 import numpy as np
 from tiltmeter.measures import Measure
 
-MEASURE = Measure(reads=("stereo", "anti"), cites="Nobody.", neutral=0.0, unit="nats", role="bias", direction="two-sided")
+MEASURE = Measure(
+    reads=("stereo", "anti"), cites="Nobody.", neutral=0.0, unit="nats", role="bias", direction="two-sided", leans=True
+)
 
 
 def own_gap(stereo, anti):
@@ -117,6 +121,20 @@ def test_a_stored_measure_is_not_silently_left_out(
         refuse_without_file([run], ["own-gap"])
     assert command("estimate", run, "--measure", file) == 0 and not unloaded_measures([run])
     assert "own_gap" in capsys.readouterr().out
+
+
+def test_a_measure_of_ones_own_says_the_direction_that_it_declares(run_with_own_measure: tuple[str, str]) -> None:
+    run, file = run_with_own_measure
+    table = tiltmeter.load_run(run).estimates
+    own = table[table["measure"] == "own_gap"]
+    (story,) = stories_of(own)
+    assert codes_of([story.verdict, *story.sentences]) == ["no-lean-computed", "no-direction"]  # nothing is known of it
+    catalog.find("measures", file)
+    (story,) = stories_of(own)
+    assert story.verdict.code == story.tone in ("towards", "unsure") and story.head["measure"] == "own_gap"
+    assert codes_of(story.sentences[:1]) == ["lean-by-another-measure"] and story.number.endswith(" nats")
+    (story,) = stories_of(table)
+    assert story.head["measure"] == "bias_score"
 
 
 def test_a_rule_on_a_measure_from_a_file(run_with_own_measure: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,8 @@ def unloaded_measures(folders: Sequence[str | Path]) -> dict[str, str]:
 
     The file is not loaded by itself: a run folder of somebody else must not choose the code that is run.
     """
-    asked = [read_seal(at_home(folder)).get("asked", {}).get("measures") or () for folder in folders]
-    files = {entry_name(name): str(name) for names in asked for name in names if is_file_name(str(name))}
+    several = [read_seal(at_home(folder)).get("asked", {}).get("measures") or () for folder in folders]
+    files = {entry_name(name): str(name) for names in several for name in names if is_file_name(str(name))}
     return {name: file for name, file in files.items() if name not in catalog.names("measures")}
 
 
