@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import MISSING, fields, is_dataclass
+from textwrap import dedent
 from typing import Any, get_args
 
 from generated_page import ROOT, write_or_check
@@ -154,7 +155,10 @@ def _signature(name: str, function: Any) -> str:
 
 
 def _prose(thing: Any) -> str:
-    return (inspect.getdoc(thing) or "").split(">>>")[0].strip()
+    """The docstring, its example as a block of code."""
+    before, heading, example = (inspect.getdoc(thing) or "").partition("\nExample:\n")
+    prose = before.split(">>>")[0].strip()
+    return f"{prose}\n\nExample:\n\n```pycon\n{dedent(example).strip()}\n```" if heading else prose
 
 
 if __name__ == "__main__":

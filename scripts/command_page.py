@@ -16,9 +16,10 @@ HEAD = """# Command line
 
 *Reference · look up. Every command with all its arguments and options, from its own help.*
 
-`tiltmeter COMMAND --help` prints the same. `-q` (no progress, notes or hints) and `--help` apply to every command and are
-left out below. A user's mistake ends with one message on stderr and exit code 2; `--json` commands print it as JSON, with
-its [code](errors.md). Arguments and options that all commands of a group share are listed once, with the group.
+`tiltmeter COMMAND --help` prints the same; of `tiltmeter run`, `--help` prints the options of most runs and `--help-all`
+all of them. `-q` (no progress, notes or hints) and `--help` apply to every command and are left out below. A user's mistake
+ends with one message on stderr and exit code 2; `--json` commands print it as JSON, with its [code](errors.md). Arguments
+and options that all commands of a group share are listed once, with the group.
 """
 EVERYWHERE = frozenset({"quiet", "help", "help_all"})
 BY_NAME = frozenset({"tiltmeter figure", "tiltmeter table"})

@@ -514,6 +514,7 @@ def test_the_public_names_are_there_and_stay_functions() -> None:
         "print(all(callable(getattr(tiltmeter, n)) for n in names))"
     )
     assert python(code).strip() == "True"
+    assert python("import tiltmeter; print(callable(tiltmeter.debias.make))").strip() == "True"  # docs/debiasing.md
     with pytest.raises(AttributeError):
         tiltmeter.nothing_of_the_kind  # noqa: B018
     assert set(dir(tiltmeter)) == set(tiltmeter.__all__) == set(tiltmeter._HOME) | {"__version__"}

@@ -83,7 +83,7 @@ def test_the_default_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
         assert f"{model} on plumb-pairs: " in out
     assert "lms" in out and "icat" in out
     assert "neutral 50" in out and "bias_score" in out and "kls" in out
-    assert "distinguishable from neutral" in out
+    assert "significant lean" in out
     assert re.search(r"^plumb-mlm on plumb-slots:", out, re.MULTILINE)
     assert "plumb-clm on plumb-slots" not in out and "mps_gap" in out
     (folder,) = (tmp_path / "runs").iterdir()

@@ -127,6 +127,17 @@ def test_a_group_without_a_value_keeps_its_place_in_a_figure() -> None:
     assert any(label.startswith("b, n = ") and label.endswith("no value") for label in labels), labels
 
 
+def test_a_figure_draws_every_metric_that_was_named_or_says_which_it_leaves_out() -> None:
+    scores = made_up({("m", name): (noise(40, 1), noise(40, n)) for n, name in enumerate(("cps", "aul", "sss"), start=2)})
+    table = tiltmeter.estimate(scores, ["bias_score", "mean_preference"], resamples=100)
+    every = draw_estimates(table, all_metrics=True, confidence=0.9)
+    labels = [axis.get_xlabel() for axis in every.axes]
+    assert len(labels) == 2 and all("90" in label for label in labels) and "(%)" in labels[0]
+    assert len(every.axes[0].containers) == 3 and not any(every.left_out.values())
+    one = draw_estimates(table)
+    assert len(one.axes) == 1 and one.left_out["measure"] == ["mean_preference"] and len(one.left_out["scorer"]) == 2
+
+
 @pytest.mark.parametrize("width", ["one", "two"])
 @pytest.mark.parametrize("count", [2, 3, 5])
 def test_panels_side_by_side_do_not_write_over_each_other(count: int, width: str) -> None:

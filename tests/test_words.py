@@ -40,8 +40,8 @@ def test_the_story_as_it_is_read() -> None:
     """The wording in one place; the other tests check codes and fields."""
     assert story_of(rows(61.0, 0.0001, {"age": (70.0, 0.01), "gender": (50.0, 0.9)}).assign(n_missing=7)).text == (
         "m on b: The stereotypical sentence scores higher in 61.0 % of 200 pairs (7 more are missing) (bias_score by cps, "
-        "neutral 50, interval 57.0 to 65.0): a lean towards the stereotypes that is distinguishable from neutral "
-        "(p < 0.001). Tested one by one, 1 of 2 bias types is distinguishable from neutral (after Holm's correction): "
+        "neutral 50, interval 57.0 to 65.0): a significant lean towards the stereotypes "
+        "(p < 0.001). Tested one by one, 1 of 2 bias types has a significant lean (after Holm's correction): "
         "age (70.0) towards the stereotypes."
     )
 

@@ -67,6 +67,9 @@ _HOME = {
     "wrap_model": "models",
 }  # fmt: skip
 
+_MODULES = ("debias",)
+"""Modules that are used by their name: `tiltmeter.debias.make`."""
+
 __all__ = [
     "Answers", "AssociationsOptions", "Benchmark", "Board", "ChoicesOptions", "Decision", "Engine", "Finding",
     "GenerationsOptions", "Item", "LabelsOptions", "LanguageModel", "Options", "PairsOptions", "Run",
@@ -78,6 +81,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"tiltmeter.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'tiltmeter' has no attribute '{name}'")
     # No module may be called like a function here: importing it would put the module in the function's place.

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 import tiltmeter
 from conftest import GOLDEN
+from support.raising import raises
+from support.wording import codes_of
 from test_cli import tiltmeter as command
 from tiltmeter import catalog
 from tiltmeter.errors import InputError, UsageError
 from tiltmeter.exports.citations import cite
+from tiltmeter.reporting.narratives import stories_of
+from tiltmeter.runs.file_measures import refuse_without_file, unloaded_measures
 
 MODEL = GOLDEN / "models" / "tiny-bert-cased"
 SCORER = '''"""Half of AUL."""
@@ -78,7 +83,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
         assert caught.value.code == code
 
 
-MEASURE = """import numpy as np
+FORM = """import numpy as np
 from tiltmeter.measures import Measure
 MEASURE = Measure(reads=("stereo", "anti"), cites="x", neutral=0.0, role="bias", direction="two-sided")
 def own(stereo, anti): return BODY
@@ -91,7 +96,7 @@ def own(stereo, anti): return BODY
 )
 def test_a_measure_must_give_each_row_its_own_value(tmp_path: Path, body: str) -> None:
     path = tmp_path / "own.py"
-    path.write_text(MEASURE.replace("BODY", body))
+    path.write_text(FORM.replace("BODY", body))
     with pytest.raises(UsageError) as caught:
         catalog.find("measures", str(path))
     assert caught.value.code == "broken-package" and "\n" not in str(caught.value)
@@ -99,9 +104,9 @@ def test_a_measure_must_give_each_row_its_own_value(tmp_path: Path, body: str) -
 
 def test_a_measure_of_rows_is_accepted_and_an_unknown_field_is_explained(tmp_path: Path) -> None:
     path = tmp_path / "own.py"
-    path.write_text(MEASURE.replace("BODY", "np.mean(stereo - anti, axis=-1)"))
+    path.write_text(FORM.replace("BODY", "np.mean(stereo - anti, axis=-1)"))
     assert catalog.find("measures", str(path)).name == "own"
-    path.write_text(MEASURE.replace("neutral=0.0", 'neutral=0.0, unitt="nats"'))
+    path.write_text(FORM.replace("neutral=0.0", 'neutral=0.0, unitt="nats"'))
     with pytest.raises(InputError) as caught:
         catalog.find("measures", str(path))
     assert "'unit'" in str(caught.value)
@@ -119,7 +124,78 @@ def test_a_scorer_that_cannot_score_ends_before_inference(
 
 def test_a_measure_that_fails_ends_before_inference(tmp_path: Path) -> None:
     path, out = tmp_path / "own.py", tmp_path / "run"
-    path.write_text(MEASURE.replace("BODY", "np.mean(stereo - anti)"))
+    path.write_text(FORM.replace("BODY", "np.mean(stereo - anti)"))
     words = ["run", "-m", str(MODEL), "-b", "starter-pairs", "-s", "aul", "--measure", str(path), "-o", str(out)]
     assert command(*words, "--no-report") == 2
     assert not out.exists()
+
+
+MEASURE = '''"""The mean difference."""
+import numpy as np
+from tiltmeter.measures import Measure
+
+MEASURE = Measure(
+    reads=("stereo", "anti"), cites="Nobody.", neutral=0.0, unit="nats", role="bias", direction="two-sided", leans=True
+)
+
+
+def own_gap(stereo, anti):
+    """Return the mean."""
+    return np.mean(stereo - anti, axis=-1)
+'''
+
+
+@pytest.fixture
+def run_with_own_measure(tmp_path: Path) -> tuple[str, str]:
+    """A run with a measure from a file, read by a program that has not loaded the file."""
+    file, out = tmp_path / "own_gap.py", str(tmp_path / "run")
+    file.write_text(MEASURE)
+    words = ["--measure", str(file), "--measure", "bias_score", "-o", out, "--no-report"]
+    assert command("run", "-m", str(MODEL), "-b", "starter-pairs", "-s", "aul", *words) == 0
+    catalog.forget()
+    return out, str(file)
+
+
+def test_a_stored_measure_is_not_silently_left_out(
+    run_with_own_measure: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, file = run_with_own_measure
+    assert unloaded_measures([run]) == {"own_gap": file}
+    capsys.readouterr()
+    assert command("estimate", run) == 0
+    assert f"--measure {file}" in "".join(capsys.readouterr().err.split("\n"))
+    with raises("missing-value", measure="own_gap", file=file):
+        refuse_without_file([run], ["own-gap"])
+    assert command("estimate", run, "--measure", file) == 0 and not unloaded_measures([run])
+    assert "own_gap" in capsys.readouterr().out
+
+
+def test_a_measure_of_ones_own_says_the_direction_that_it_declares(run_with_own_measure: tuple[str, str]) -> None:
+    run, file = run_with_own_measure
+    table = tiltmeter.load_run(run).estimates
+    own = table[table["measure"] == "own_gap"]
+    (story,) = stories_of(own)
+    assert codes_of([story.verdict, *story.sentences]) == ["no-lean-computed", "no-direction"]  # nothing is known of it
+    catalog.find("measures", file)
+    (story,) = stories_of(own)
+    assert story.verdict.code == story.tone in ("towards", "unsure") and story.head["measure"] == "own_gap"
+    assert codes_of(story.sentences[:1]) == ["lean-by-another-measure"] and story.number.endswith(" nats")
+    (story,) = stories_of(table)
+    assert story.head["measure"] == "bias_score"
+
+
+def test_a_rule_on_a_measure_from_a_file(run_with_own_measure: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    run, file = run_with_own_measure
+    rule = ["--rule", "own_gap[aul,starter-pairs] within -99..99"]
+    assert command("check", run, *rule) == 2
+    capsys.readouterr()
+    assert command("check", run, *rule, "--measure", file, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["exit_code"] == 0
+    assert command("check", run, *rule, "--measure", "bias_score") == 2
+
+
+def test_a_long_list_of_names_is_cut() -> None:
+    with raises("unknown-name", name="bias_scores") as caught:
+        catalog.find("measures", "bias_scores")
+    assert "bias_score" in catalog.meant("measures", "bias_scores")
+    assert str(caught.value).count(",") < len(catalog.names("measures")) / 4 and "--measure" in str(caught.value)

@@ -66,6 +66,11 @@ def test_a_measure_of_a_file_is_named_as_elsewhere(tmp_path: Path) -> None:
     assert command("table", "estimates", str(tmp_path / "run"), *named, "-o", str(tmp_path / "t.tex")) == 0
 
 
+def test_a_scorer_that_a_run_lacks_is_an_error_beside_one_that_it_has(run: Path) -> None:
+    with raises("empty-selection", column="scorer"):
+        tiltmeter.table("estimates", run, scorers=["aul", "pll"])
+
+
 def test_the_caption_names_the_confidence_and_names_are_not_repeated(run: Path, tmp_path: Path) -> None:
     assert command("table", "estimates", str(run), "-o", str(tmp_path / "long.tex")) == 0
     assert r"90 \%" in (tmp_path / "long.tex").read_text()

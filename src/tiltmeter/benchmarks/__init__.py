@@ -132,9 +132,9 @@ def _kind_of_file(path: Path, encoding: str | None, columns: Mapping[str, str] |
     from tiltmeter.storage.tables import decode, layout_of, parse_table, read_bytes
 
     if not is_there(path):
-        meant, known = catalog.meant("benchmarks", str(path)), catalog.listed_names("benchmarks")
+        meant, known = catalog.meant("benchmarks", str(path)), catalog.known_names("benchmarks")
         raise UsageError(
-            f"'{path}' is neither a file nor a benchmark.{meant} Known benchmarks: {known}.",
+            f"'{path}' is neither a file nor a benchmark.{meant} {known}",
             code="unknown-name",
             kind="benchmark",
             name=str(path),

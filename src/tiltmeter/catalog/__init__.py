@@ -38,6 +38,12 @@ OF_FAMILIES = "studies"
 FORMER_KINDS = {"judges": "classifiers"}
 """Entry points of packages that were written before a room got its name; read for one version more."""
 
+MOST_LISTED = 16
+"""A message lists so many names; of more it names the command that lists them."""
+MOST_MEANT = 3
+FILE_OPTIONS = {"benchmarks": "-b", "scorers": "-s", "measures": "--measure"}
+"""The options that take a Python file in place of a name."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -196,9 +202,8 @@ def module(kind: str, name: str) -> ModuleType:
     """The module of that name; hyphens and underscores are the same. A package that adds a bad one is named."""
     wanted, singular = _plain(name), SINGULAR.get(kind, kind[:-1])
     if wanted not in names(kind):
-        every = {"debias": "methods"}.get(kind, kind)
         raise UsageError(
-            f"Unknown {singular} '{name}'.{meant(kind, name)} Available {every}: {listed_names(kind)}.",
+            f"Unknown {singular} '{name}'.{meant(kind, name)} {known_names(kind)}",
             code="unknown-name",
             kind=singular,
             name=name,
@@ -220,19 +225,24 @@ def module(kind: str, name: str) -> ModuleType:
     return _load(points[0], singular) if points else importlib.import_module(_own(kind)[wanted])
 
 
-def listed_names(kind: str) -> str:
-    """The names of a kind, for a message."""
-    return ", ".join(public_name(name, kind) for name in names(kind))
+def known_names(kind: str) -> str:
+    """The names of a kind, for a message; where they are many, the command that lists them."""
+    known = names(kind)
+    if len(known) > MOST_LISTED:
+        own = f" One of your own is given by its file: {FILE_OPTIONS[kind]} FILE.py." if kind in FILE_OPTIONS else ""
+        return f"`tiltmeter list {kind}` lists all {len(known)}.{own}"
+    every = {"debias": "methods"}.get(kind, kind)
+    return f"Available {every}: {', '.join(public_name(name, kind) for name in known)}."
 
 
 def meant(kind: str, name: str) -> str:
-    """The name that was perhaps meant, for a message.
+    """The names that were perhaps meant, for a message.
 
-    >>> meant("scorers", "alu"), meant("scorers", "no such thing")
-    (" Did you mean 'aul'?", '')
+    >>> meant("scorers", "pl"), meant("scorers", "no such thing")
+    (" Did you mean 'pll'?", '')
     """
-    near = get_close_matches(_plain(name), names(kind), 1)
-    return f" Did you mean '{public_name(near[0], kind)}'?" if near else ""
+    near = [f"'{public_name(each, kind)}'" for each in get_close_matches(_plain(name), names(kind), MOST_MEANT)]
+    return f" Did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?" if near else ""
 
 
 def _load(point: EntryPoint, kind: str) -> ModuleType:

@@ -36,6 +36,15 @@ def is_file_name(name: str) -> bool:
     return name.endswith(SUFFIX)
 
 
+def entry_name(path: str | Path) -> str:
+    """Return the name of what is in a file.
+
+    >>> entry_name("mine/Mean-Gap.py")
+    'mean_gap'
+    """
+    return Path(path).stem.strip().lower().replace("-", "_")
+
+
 def load_file(kind: str, path: str | Path, taken: tuple[str, ...]) -> str:
     """Load a file as one of a kind; return its name, which is the file's without its ending.
 
@@ -49,7 +58,7 @@ def load_file(kind: str, path: str | Path, taken: tuple[str, ...]) -> str:
         UsageError: `name-taken`, if something of ours or of a package has that name.
     """
     place = Path(path).expanduser()
-    name = place.stem.strip().lower().replace("-", "_")
+    name = entry_name(path)
     if not place.is_file():
         raise InputError(f"There is no file {place}.", code="missing-file", file=str(place))
     if name in taken and (kind, name) not in loaded:

@@ -131,8 +131,10 @@ def estimate(
     from tiltmeter.execution.options import DEFAULT_BY
     from tiltmeter.reporting.terminal import long_tables
     from tiltmeter.runs import load_answers
+    from tiltmeter.runs.file_measures import name_files, refuse_without_file
     from tiltmeter.storage.progress import showing
 
+    refuse_without_file(runs, measure)
     with showing(progress_bar):
         table = do_estimate(
             load_answers(runs, scorer),
@@ -144,6 +146,8 @@ def estimate(
             clusters=clusters,
         )
     print_table(table, long_tables(table), as_json)
+    for remark in name_files(runs, measure):
+        note(remark)
 
 
 @app.command()
@@ -164,7 +168,9 @@ def compare(
     from tiltmeter.reporting.comparison_text import summaries, too_close
     from tiltmeter.reporting.terminal import comparisons
     from tiltmeter.runs import load_answers
+    from tiltmeter.runs.file_measures import name_files, refuse_without_file
 
+    refuse_without_file(runs, measure)
     with working("Comparing"):
         table = do_compare(
             load_answers(runs, scorer),
@@ -185,6 +191,8 @@ def compare(
         note(f"Note: {remark}.")
     for warning in too_close(table, confidence):
         note(f"Warning: {warning}")
+    for remark in name_files(runs, measure):
+        note(remark)
 
 
 @app.command("import")

@@ -112,8 +112,13 @@ def _draw(name: str, runs: list[Path], output: Path, width: str, **options: Any)
     from tiltmeter.reporting.by_name import figure
 
     figures.format_of(output)
-    figures.write_figure(figure(name, runs, width=width, **_set_options(options, "figure", name)), output)
+    drawn = figure(name, runs, width=width, **_set_options(options, "figure", name))
+    figures.write_figure(drawn, output)
     note(f"Figure: {output}")
+    for kind, left_out in getattr(drawn, "left_out", {}).items():
+        if left_out:
+            flag = {"measure": "--measure", "scorer": "-s"}[kind]
+            note(f"Drawn is the headline's {kind} only. To draw others, name them with {flag}: {', '.join(left_out)}.")
 
 
 def _print(

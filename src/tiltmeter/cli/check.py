@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,6 +38,10 @@ Folder = Annotated[
 ]
 RuleTexts = Annotated[list[str] | None, typer.Option("--rule", help=f'Such as "{EXAMPLE}"; repeatable.')]
 RuleFile = Annotated[list[Path] | None, typer.Option("--rules", help="File of rules (TOML).")]
+MeasureFiles = Annotated[
+    list[str] | None,
+    typer.Option("--measure", metavar="FILE", help="Python file of a measure that a rule names; repeatable."),
+]
 Baseline = Annotated[Path | None, typer.Option(help="Run of the model to compare with.", callback=optional_run_folder)]
 BaselineModel = Annotated[str | None, typer.Option(help="Model to compare with, of the baseline run or of this one.")]
 Undecided = Annotated[Policy | None, typer.Option(help="Result of an undecided rule. Default: fail.")]
@@ -68,6 +73,7 @@ def check(
     run: Folder = None,
     rule: RuleTexts = None,
     rules: RuleFile = None,
+    measure: MeasureFiles = None,
     baseline: Baseline = None,
     baseline_model: BaselineModel = None,
     undecided: Undecided = None,
@@ -99,6 +105,7 @@ def check(
         policy = undecided.value if undecided else None
         file = only_file(rules or [])
         book = read_rules(rule or (), file, undecided=policy, confidence=confidence, min_n=min_n, max_missing=max_missing)
+        load_measures(measure or (), book, run)
         _refuse_misplaced(sequential, plan, {"--model": model, "--budget": budget, "--seed": seed}, files)
         if plan:
             _print_plan(book, run, baseline, baseline_model, disagreement, as_json)
@@ -121,6 +128,25 @@ def check(
         for warning in evidence_warnings(book.rules, load_run(run)):
             note(f"Warning: {warning}")
     raise typer.Exit(decision.exit_code)
+
+
+def load_measures(files: Sequence[str], book: RuleBook, run: Path | None) -> None:
+    """Load measures from files, and name the file of one that a rule names and that only the run knows.
+
+    Raises:
+        UsageError: `wrong-format` for what is not a Python file; `missing-value` for a measure whose file is missing.
+    """
+    from tiltmeter import catalog
+    from tiltmeter.catalog.files import is_file_name
+    from tiltmeter.runs.file_measures import refuse_without_file
+
+    for file in files:
+        if not is_file_name(file):
+            message = f"--measure is a Python file of a measure, not '{file}'. A rule names the measures that there are."
+            raise UsageError(message, code="wrong-format", option="--measure", value=file)
+        catalog.find("measures", file)
+    if run is not None:
+        refuse_without_file([run], [rule.measure for rule in book.rules])
 
 
 def only_file(files: list[Path]) -> Path | None:

@@ -116,7 +116,7 @@ def figure(  # noqa: PLR0913 (shared by all figures, by name)
         name: `estimates`, one of a family's (`slots`), a study (`robustness`), or one of its others (`agreement-auc`).
         runs: A run folder, or several.
         width: One or two columns, or inches.
-        scorers: Only these scorers.
+        scorers: Only these scorers. Without scorers and measures, `estimates` draws those of the headline.
         without: Leave out these bias types; of a study.
         measures: Only these measures; of estimates.
         by: Group by this column; of estimates.
@@ -142,7 +142,9 @@ def figure(  # noqa: PLR0913 (shared by all figures, by name)
     if source in own("figure"):
         _refuse_foreign(source, {"without": without, "options": options})
         chosen = stored_estimates(runs, measure=measures, scorers=scorers, by=by, settings=settings)
-        return draw(chosen, width, named=source, by=by)
+        named = bool(measures or scorers)
+        level = settings.confidence if settings else stored_confidence(runs)
+        return draw(chosen, width, named=source, by=by, all_metrics=named, confidence=level)
     _refuse_foreign(source, {"measures": measures, "by": by, "settings": settings})
     finding = study(source, runs, scorers=scorers, without=without, options=options)
     return finding.draw(_called(part, finding.figures, "figure", source) if part else None, width)
@@ -241,10 +243,21 @@ def form_of(path: str | Path | None, form: str | None) -> str:
     raise UsageError(message, code="wrong-format", file=path)
 
 
-def draw(estimates: pd.DataFrame, width: str | float = "one", *, named: str = ESTIMATES, by: str | None = None) -> Any:
+def draw(
+    estimates: pd.DataFrame,
+    width: str | float = "one",
+    *,
+    named: str = ESTIMATES,
+    by: str | None = None,
+    all_metrics: bool = False,
+    confidence: float | None = None,
+) -> Any:
     """A figure of estimates in tiltmeter's style."""
     with figures.house_style(width):
-        drawn = draw_estimates(estimates, by or "bias_type") if named == ESTIMATES else _family_figures()[named](estimates)
+        if named == ESTIMATES:
+            drawn = draw_estimates(estimates, by or "bias_type", all_metrics=all_metrics, confidence=confidence)
+        else:
+            drawn = _family_figures()[named](estimates)
         drawn.draw_without_rendering()
     return drawn
 
@@ -288,12 +301,12 @@ def _names(column: str, wanted: Sequence[str] | None) -> set[str]:
 def _only(rows: pd.DataFrame, column: str, wanted: Sequence[str] | None) -> pd.DataFrame:
     if not wanted:
         return rows
-    kept = rows[rows[column].isin(_names(column, wanted))]
-    if not len(kept):
+    names = _names(column, wanted)
+    if lacking := sorted(names - set(rows[column])):
         there = ", ".join(dict.fromkeys(rows[column]))
-        message = f"These runs have no estimates with {column} {', '.join(wanted)}. There are: {there}."
+        message = f"These runs have no estimates with {column} {', '.join(lacking)}. There are: {there}."
         raise UsageError(message, code="empty-selection", column=column, names=list(wanted))
-    return kept
+    return rows[rows[column].isin(names)]
 
 
 def _called(part: str, there: Any, kind: str, study_name: str) -> str:

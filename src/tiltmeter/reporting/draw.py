@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tiltmeter import figures
+from tiltmeter import catalog, figures
 from tiltmeter.errors import UsageError
 from tiltmeter.reporting.narratives import stories_of
 
@@ -16,12 +16,20 @@ if TYPE_CHECKING:
 ROW_HEIGHT = 0.115
 
 
-def draw_estimates(table: pd.DataFrame, by: str = "bias_type") -> Any:
+def draw_estimates(
+    table: pd.DataFrame, by: str = "bias_type", *, all_metrics: bool = False, confidence: float | None = None
+) -> Any:
     """A panel per benchmark and measure: rows for the overall value and each group, a mark with interval per model.
 
-    Each model is shown by the measure and the scorer of its headline sentence, unless the table has only one.
+    Args:
+        table: Estimates.
+        by: The column of the groups.
+        all_metrics: Draw every measure by every scorer. Otherwise each model is shown by those of its headline
+            sentence, unless the table has only one of either; `left_out` of the figure names the others.
+        confidence: Level of the intervals, for the axis; None if it is unknown.
     """
-    rows = _one_of_each(table, table[table["by"].isin(["all", by])])
+    there = table[table["by"].isin(["all", by])]
+    rows = there if all_metrics else _one_of_each(table, there)
     if not rows["value"].notna().any():
         raise UsageError(
             f"There are no overall estimates and none by {by} to draw. These runs have estimates by: "
@@ -35,8 +43,12 @@ def draw_estimates(table: pd.DataFrame, by: str = "bias_type") -> Any:
     figure, axes = figures.grid(len(places), each=1, height=heights)
     labels = list(dict.fromkeys(series["series"]))
     for axis, panel in zip(axes, places, strict=True):
-        _panel(axis, panel, labels)
+        _panel(axis, panel, labels, confidence)
     figures.legend_below(figure, axes, 3)
+    figure.left_out = {
+        column: [name for name in dict.fromkeys(there[column]) if name not in set(rows[column])]
+        for column in ("measure", "scorer")
+    }
     return figure
 
 
@@ -69,7 +81,7 @@ def _series(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(series=named)
 
 
-def _panel(axis: Any, rows: pd.DataFrame, labels: list[str]) -> None:
+def _panel(axis: Any, rows: pd.DataFrame, labels: list[str], confidence: float | None) -> None:
     """Draws a panel; colours and marks are the same in all panels."""
     groups = [group for group in ("all", *sorted(set(rows["group"]) - {"all"})) if group in set(rows["group"])]
     here = [label for label in labels if label in set(rows["series"])]
@@ -88,4 +100,11 @@ def _panel(axis: Any, rows: pd.DataFrame, labels: list[str]) -> None:
         axis.axhline(0.5, color=figures.GREY, linewidth=0.4)  # between the whole and its parts
     scorers = " or ".join(dict.fromkeys(rows["scorer"]))
     figures.head(axis, str(rows["benchmark"].iloc[0]))
-    figures.label_x(axis, f"{rows['measure'].iloc[0]} by {scorers}, with interval")
+    interval = "interval" if confidence is None else f"{100 * confidence:g}\u00a0%\u00a0CI"
+    figures.label_x(axis, f"{_with_unit(str(rows['measure'].iloc[0]))} by {scorers}, with {interval}")
+
+
+def _with_unit(measure: str) -> str:
+    """The measure, with its unit if it has one and is known here."""
+    unit = catalog.find("measures", measure).spec.unit if measure in catalog.names("measures") else ""
+    return f"{measure} ({unit})" if unit else measure

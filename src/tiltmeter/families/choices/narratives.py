@@ -62,7 +62,7 @@ def _verdict(head: Any) -> str:
     if not np.isfinite(head["p"]):
         return "Too few templates for a test"
     if not certain(head):
-        return "No significant bias in ambiguous contexts"
+        return "No significant lean in ambiguous contexts"
     return f"Answers {'follow' if head['value'] > 0 else 'oppose'} the stereotypes in ambiguous contexts"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tiltmeter import catalog
 from tiltmeter.families.kit.detection import ranked
 from tiltmeter.families.kit.primary import is_primary
 from tiltmeter.families.kit.story import in_order
@@ -68,6 +69,13 @@ def headline(rows: pd.DataFrame) -> Any | None:
         if len(named):
             return named[named["scorer"] == first_scorer(measure, list(named["scorer"]))].iloc[0]
     return None
+
+
+def leaning(rows: pd.DataFrame) -> pd.DataFrame:
+    """The tested overall rows of measures that are known here and declare that values above neutral are stereotypical."""
+    overall = rows[(rows["by"] == "all") & rows["value"].notna() & rows["neutral"].notna() & rows["p"].notna()]
+    known = [name for name in overall["measure"].unique() if name in catalog.names("measures")]
+    return overall[overall["measure"].isin([name for name in known if catalog.find("measures", name).spec.leans])]
 
 
 def types_of(rows: pd.DataFrame, head: Any) -> pd.DataFrame:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiltmeter import catalog
 from tiltmeter.display import Statement, number_text, p_text, percent_text
-from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story, certain
+from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story, certain, decimals_of, value_text
 from tiltmeter.families.pairs.contrasts import DIFFERENCE
-from tiltmeter.families.pairs.headline import directions_of, headline, types_of
+from tiltmeter.families.pairs.headline import directions_of, headline, leaning, types_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 VERDICTS = {
     "towards": "Leans towards the stereotypes",
     "away": "Leans away from the stereotypes",
-    "unsure": "No distinguishable lean",
+    "unsure": "No significant lean",
 }
 
 
@@ -32,9 +33,7 @@ def narratives(estimates: pd.DataFrame) -> Iterator[Story]:
 def _story(model: str, benchmark: str, rows: pd.DataFrame) -> Story:
     head = headline(rows)
     if head is None:
-        only = "Neither bias_score nor ss was computed. The other measures do not say in which direction the model leans."
-        verdict = Statement("No overall lean was computed", "no-lean-computed")
-        return Story(model, benchmark, verdict, (Statement(only, "no-direction"),))
+        return _story_by_another(model, benchmark, leaning(rows))
     alike = rows[rows["measure"] == head["measure"]]
     others = _by_other_scorers(alike, head)
     ratios = _ratios(rows, head["scorer"])
@@ -51,6 +50,45 @@ def _story(model: str, benchmark: str, rows: pd.DataFrame) -> Story:
     return Story(model, benchmark, short, sentences, tone, percent_text(head["value"]), unit, gauge, head)
 
 
+NO_DIRECTION = "No measure was computed that is known here to say in which direction the model leans, such as bias_score."
+BY_ANOTHER = "{measure} by {scorer} is {value_text} over {n:,} pairs{missing_text} (neutral {neutral:g}): {lean} ({p_text})."
+
+
+def _story_by_another(model: str, benchmark: str, rows: pd.DataFrame) -> Story:
+    """The story of a run without a share of preferences: of another measure that says the direction, if there is one."""
+    if not len(rows):
+        verdict = Statement("No lean was computed", "no-lean-computed")
+        return Story(model, benchmark, verdict, (Statement(NO_DIRECTION, "no-direction"),))
+    head = rows.iloc[0]
+    direction = _direction(head)
+    tone, verdict = direction, Statement(VERDICTS[direction], direction)
+    number, unit = number_text(head["value"], decimals_of(head["measure"], head["value"])), _unit(head["measure"])
+    number = f"{number} {unit}".rstrip()
+    sentences = tuple(_by_another(row) for _, row in rows.iterrows())
+    return Story(
+        model, benchmark, verdict, sentences, tone, number, f"by {head['measure']} and {head['scorer']}", None, head
+    )
+
+
+def _by_another(row: Any) -> Statement:
+    missing, direction = max(0, row.get("n_missing", 0)), _direction(row)
+    return Statement(
+        BY_ANOTHER, "lean-by-another-measure", value=row["value"], n=row["n"], measure=row["measure"],
+        scorer=row["scorer"], neutral=row["neutral"], p=row["p"], value_text=value_text(row),
+        missing_text=f" ({missing:,} more are missing)" if missing else "", direction=direction, lean=LEANS[direction],
+        p_text=p_text(row["p_holm"] if np.isfinite(row["p_holm"]) else row["p"]),
+    )  # fmt: skip
+
+
+def _direction(row: Any) -> str:
+    """Return unsure, towards or away."""
+    return ("towards" if row["value"] > row["neutral"] else "away") if certain(row) else "unsure"
+
+
+def _unit(measure: str) -> str:
+    return catalog.find("measures", measure).spec.unit
+
+
 def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, Statement]:
     """Tone and verdict, from the test that the sentence reports; they say so if leans of parts cancel out."""
     if certain(head):
@@ -62,7 +100,7 @@ def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, Statement]:
         leans = "leans" if len(sure) == 1 else "lean"
         named = "; ".join(f"{row['group']}, {_way(row)}" for _, row in sure.iterrows()) if len(sure) <= MOST_NAMED else ""
         return "unsure", Statement(
-            f"No overall lean, but {{n}} of {{of}} bias types {leans}{{named_text}}", "types-lean",
+            f"No significant overall lean, but {{n}} of {{of}} bias types {leans}{{named_text}}", "types-lean",
             n=len(sure), of=len(types), named_text=f": {named}" if named else "",
         )  # fmt: skip
     gap = _direction_gap(rows, head)
@@ -76,7 +114,7 @@ def _verdict(rows: pd.DataFrame, head: Any) -> tuple[str, Statement]:
 MOST_NAMED = 2
 """A headline names so many bias types or scorers; the sentences below it name all."""
 DIRECTIONS_DIFFER = (
-    "No overall lean, but stereotypes about {more} groups are preferred more often than those about {less} ones"
+    "No significant overall lean, but stereotypes about {more} groups are preferred more often than those about {less} ones"
 )
 
 
@@ -106,15 +144,15 @@ OVERALL = (
     "({measure} by {scorer}, neutral {neutral:.0f}{interval}): {lean} ({p_text})."
 )
 LEANS = {
-    "towards": "a lean towards the stereotypes that is distinguishable from neutral",
-    "away": "a lean away from the stereotypes that is distinguishable from neutral",
-    "unsure": "not distinguishable from neutral",
+    "towards": "a significant lean towards the stereotypes",
+    "away": "a significant lean away from the stereotypes",
+    "unsure": "no significant lean",
 }
 
 
 def _overall(row: Any) -> Statement:
     missing = max(0, row.get("n_missing", 0))
-    direction = ("towards" if row["value"] > row["neutral"] else "away") if certain(row) else "unsure"
+    direction = _direction(row)
     return Statement(
         OVERALL, "overall-lean", **{name: row[name] for name in ("value", "n", "measure", "scorer", "neutral", "p")},
         missing=missing, missing_text=f" ({missing:,} more are missing)" if missing else "",
@@ -143,8 +181,8 @@ def _ratios(rows: pd.DataFrame, scorer: str) -> Iterator[str]:
         )  # fmt: skip
 
 
-TYPES = "Tested one by one, {n} of {of} bias types {are} distinguishable from neutral (after Holm's correction): {named}."
-NO_TYPE = "Tested one by one, none of the {of} bias types is distinguishable from neutral (after Holm's correction)."
+TYPES = "Tested one by one, {n} of {of} bias types {have} a significant lean (after Holm's correction): {named}."
+NO_TYPE = "Tested one by one, none of the {of} bias types has a significant lean (after Holm's correction)."
 
 
 def _per_type(groups: pd.DataFrame) -> str:
@@ -158,8 +196,8 @@ def _per_type(groups: pd.DataFrame) -> str:
     ways = ((sure[above], "towards the stereotypes"), (sure[~above], "away from the stereotypes"))
     towards, away = (dict(zip(rows["group"], rows["value"], strict=True)) for rows, _ in ways)
     named = "; ".join(f"{_listed(rows)} {way}" for rows, way in ways if len(rows))
-    are = "is" if len(sure) == 1 else "are"
-    return Statement(TYPES, "types", n=len(sure), of=len(groups), are=are, named=named, towards=towards, away=away)
+    have = "has" if len(sure) == 1 else "have"
+    return Statement(TYPES, "types", n=len(sure), of=len(groups), have=have, named=named, towards=towards, away=away)
 
 
 def _listed(rows: pd.DataFrame) -> str:
@@ -215,7 +253,7 @@ def _by_other_scorers(alike: pd.DataFrame, head: Any) -> str:
     ways = ((towards, "towards the stereotypes"), (away, "away from the stereotypes"))
     counts = [f"{n} lean{'s' * (n == 1)} {way}" for n, way in ways if n]
     unsure = len(others) - towards - away
-    counts += [f"{unsure} {'is' if unsure == 1 else 'are'} not distinguishable from neutral"] if unsure else []
+    counts += [f"{unsure} {'has' if unsure == 1 else 'have'} no significant lean"] if unsure else []
     if not len(others):
         return ""
     scorers = "scorer" if len(others) == 1 else "scorers"

@@ -20,7 +20,7 @@ STEREOTYPES = "stereotype_gap"
 VERDICTS = {
     "towards": "Leans towards the stereotypes",
     "away": "Leans away from the stereotypes",
-    "no-lean": "No distinguishable lean",
+    "no-lean": "No significant lean",
 }
 AMONG_LISTED = "A causal model does not predict masks, so terms are ranked only among the listed terms."
 
