@@ -463,3 +463,8 @@ def test_direction_gaps_are_those_of_estimate() -> None:
     assert {frozenset(pair) for pair in combinations(found["scorer"], 2)} <= {
         frozenset(pair) for pair in combinations(("all_masked", "aul", "aula"), 2)
     }
+
+
+def test_few_pairs_detect_no_lean() -> None:
+    finding = tiltmeter.study("power", made_up({("m", "s"): (noise(5), noise(5, 1))}), options={"measure": ["bias_score"]})
+    assert not finding.table["noticed"].any() and "100" not in finding.sentences[0]

@@ -21,6 +21,8 @@ GAP = 2
 LEAST_TEXT = 40
 """Columns of running text are at least so wide, and as wide as there is room."""
 NARROWEST = 8
+CLUSTERS = {"templates": "n_templates", "clusters": "n_clusters"}
+"""Details with the number of clusters that are resampled."""
 NO_NEED = 99.0
 """`spare` of a column that says nothing, such as one of zeros: it goes first and is not missed."""
 

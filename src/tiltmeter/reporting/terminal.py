@@ -13,9 +13,9 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.display import Statement, number_text, p_cell, range_text, signed_text
 from tiltmeter.families.kit.story import Sheet, decimals_of, in_order, value_text
-from tiltmeter.reporting.columns import NO_NEED, Column, Grid
+from tiltmeter.reporting.columns import CLUSTERS, NO_NEED, Column, Grid
 from tiltmeter.reporting.narratives import overall_rows, sheets_of, stories_of
-from tiltmeter.stats.estimates import is_estimates
+from tiltmeter.stats.estimates import details_of, is_estimates
 from tiltmeter.stats.intervals import FEWEST
 
 if TYPE_CHECKING:
@@ -113,7 +113,17 @@ def _counts(rows: Sequence[Any]) -> list[Column]:
         if zeros and head == "ties":
             continue
         columns.append(Column(head, [f"{row[name]:,}" for row in rows], "number", NO_NEED if zeros else spare))
+    columns[1:1] = _clusters(rows)
     return columns
+
+
+def _clusters(rows: Sequence[Any]) -> Iterator[Column]:
+    """The number of independent clusters beside n, where intervals rest on them."""
+    details = [details_of(row) for row in rows]
+    for head, name in CLUSTERS.items():
+        cells = [f"{one[name]:,.0f}" if name in one else "" for one in details]
+        if any(cell and cell != f"{row['n']:,}" for cell, row in zip(cells, rows, strict=True)):
+            yield Column(head, cells, "number", 0.4)
 
 
 def _estimate_rows(sheet: Sheet, rows: pd.DataFrame) -> Grid:
@@ -161,6 +171,7 @@ def _differences(rows: Sequence[Any]) -> Iterator[Column]:
     if any(row.get("change", "") for row in rows):
         yield Column("from neutral", [str(row.get("change", "")) for row in rows], spare=0.5)
     yield Column("n", [f"{row['n']:,}" for row in rows], "number")
+    yield from _clusters(rows)
     yield Column("p", [p_cell(row["p"]) for row in rows], "number", spare=1.0)
     yield Column("p (Holm)", [p_cell(row["p_holm"]) for row in rows], "number")
     yield Column("tests", [f"{row['n_tests']:,}" if row["n_tests"] else "" for row in rows], "number", spare=1.5)

@@ -15,6 +15,7 @@ import tiltmeter
 from tiltmeter import catalog
 from tiltmeter.families.choices.estimate import _p
 from tiltmeter.families.choices.outcomes import counts_of, design_of
+from tiltmeter.reporting.terminal import long_tables
 from tiltmeter.stats.settings import Settings
 
 BENCHMARK = tiltmeter.load_benchmark("plumb-choices")
@@ -145,3 +146,22 @@ def test_n_counts_the_questions_that_a_value_is_made_of() -> None:
     counts = {name: (rows.loc[name, "n"], rows.loc[name, "n_missing"]) for name in measures}
     assert counts["s_amb"] == counts["accuracy_amb"] == (81, 27) and counts["accuracy_dis"] == (108, 0)
     assert counts["unknown_share"] == (189, 27) and counts["unparsed_share"] == (216, 0)
+
+
+def test_answers_that_follow_the_order_of_options_show_no_bias() -> None:
+    answers = answered(BENCHMARK, lambda item: item.extra["stereotyped"])
+    verdicts = []
+    for changed in (0.0, 1.0):
+        reordered = answers.mapped(lambda frame, n=changed: frame.assign(changed=n) if "changed" in frame else frame)
+        table = tiltmeter.estimate(reordered, by="all", resamples=100)
+        (story,) = tiltmeter.families.find_family("choices").narratives(table)
+        verdicts.append((story.verdict, story.tone))
+    assert verdicts[0][1] == "towards"
+    assert "order" in verdicts[1][0] and verdicts[1][1] == "plain"
+
+
+def test_the_number_of_templates_is_beside_n() -> None:
+    answers = answered(BENCHMARK, lambda item: item.extra["stereotyped"])
+    (grid,) = long_tables(tiltmeter.estimate(answers, "s_amb", by="all", resamples=100))
+    cells = {column.head: column.cells for column in grid.values}
+    assert (cells["n"], cells["templates"]) == (["108"], ["27"])

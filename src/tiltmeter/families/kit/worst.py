@@ -12,6 +12,7 @@ from tiltmeter import catalog
 from tiltmeter.display import Statement, p_text, percent_text, range_text
 from tiltmeter.families.kit.story import certain, is_percentage, value_text
 from tiltmeter.stats.direction import best_of
+from tiltmeter.stats.intervals import FEWEST
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,8 +76,8 @@ def worst_groups(rows: pd.DataFrame, head: Any = None) -> WorstGroups:
 
 
 def worst_of(tests: Sequence[Mapping[str, Any]]) -> WorstGroups:
-    """Find the worst of some tested groups; `p_holm` is corrected for all of them."""
-    ordered = sorted(tests, key=_badness, reverse=True)
+    """Find the worst of some tested groups that are not tiny; `p_holm` is corrected for all of them."""
+    ordered = sorted((row for row in tests if row["n"] >= FEWEST), key=_badness, reverse=True)
     return WorstGroups(tuple(ordered[:SHOWN]), len(tests), sum(map(certain, tests)))
 
 
@@ -108,7 +109,7 @@ def _described(row: Any) -> str:
     text = value_text(row)
     if is_percentage(row["measure"]):
         text = f"{percent_text(row['value'])} {range_text(row['low'], row['high'])}".rstrip()
-    return f"{text}, {_direction(row)} ({p_text(_p(row))})"
+    return f"{text}, {_direction(row)} (n = {row['n']:,}, {p_text(_p(row))})"
 
 
 def _direction(row: Any) -> str:

@@ -20,9 +20,11 @@ from tiltmeter.catalog.declarations import Measure
 from tiltmeter.display import p_cell
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.story import Sheet, capital, is_percentage
+from tiltmeter.reporting.columns import CLUSTERS
 from tiltmeter.reporting.html.bars import Scale, axis, bar, tone
 from tiltmeter.reporting.html.material import Material
 from tiltmeter.reporting.terminal import neutral_text
+from tiltmeter.stats.estimates import details_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -263,12 +265,20 @@ def line(row: Any, scale: Scale, *, leaning: bool) -> Line:
         group="all" if row["by"] == "all" else str(row["group"]),
         value=scale.text(row["value"], places),
         interval=interval,
-        **{name: _count(row[column]) for name, column in (("n", "n"), ("missing", "n_missing"), ("ties", "n_ties"))},
+        n=_count(row["n"]) + _clusters(row),
+        **{name: _count(row[column]) for name, column in (("missing", "n_missing"), ("ties", "n_ties"))},
         p=p_cell(p, "–"),
         bar=Markup("") if gap else bar(row, scale, colour),
         tone=colour,
         note=note,
     )
+
+
+def _clusters(row: Any) -> str:
+    """The number of independent clusters, where it differs from n."""
+    details = details_of(row)
+    found = [f" ({details[name]:,.0f} {word})" for word, name in CLUSTERS.items() if details.get(name, row["n"]) != row["n"]]
+    return found[0] if found else ""
 
 
 def _count(value: Any) -> str:

@@ -28,6 +28,7 @@ from tiltmeter.studies.kit.options import MeasureNames, Seed
 
 CITATION = "tiltmeter; after Card et al. (2020), With Little Power Comes Great Responsibility, EMNLP."
 SCORERS = ("cps", "sss", "aul", "aula", "causal", "causal_mean", "stereoset_masked", "stereoset_causal")
+UNDETECTABLE = "not detectable at any lean"
 LEAST_DRAWS = 50
 
 
@@ -137,24 +138,30 @@ def _separations(pairs: list[Paired], confidence: float, wanted: float) -> Itera
 def _sentences(table: Any, apart: list[dict[str, Any]], wanted: float) -> Iterator[str]:
     overall, types = table[table["bias_type"] == "all"], table[table["bias_type"] != "all"]
     for benchmark, rows in overall.groupby("benchmark", sort=False):
-        by_measure = rows.groupby("measure", sort=False)["smallest_lean"].median()
-        parts = ", ".join(f"{name} {percent_text(value)}" for name, value in by_measure.items())
+        parts = ", ".join(f"{name} {_least_of(some)}" for name, some in rows.groupby("measure", sort=False))
         yield (
             f"{benchmark}, n = {rows['n'].max():,}: the smallest lean detected with {share_text(wanted, 0)} power (neutral "
             f"50 %), median over models and scores: {parts}."
         )
         of_benchmark = types[(types["benchmark"] == benchmark) & (types["measure"] == "bias_score")]
         if len(of_benchmark):
-            worst = of_benchmark.loc[of_benchmark["smallest_lean"].idxmax()]
+            worst = of_benchmark.loc[of_benchmark["smallest_lean"].where(of_benchmark["noticed"], np.inf).idxmax()]
+            of_worst = of_benchmark[of_benchmark.index == worst.name]
             hidden = of_benchmark[(of_benchmark["observed_lean"] - 50).abs() < of_benchmark["smallest_lean"] - 50]
             yield (
                 f"{benchmark}, bias_score by type: {len(hidden)} of {len(of_benchmark)} observed leans are too small to be "
-                f"detected with their n. {worst['bias_type']} (n = {worst['n']}) has the least power: only leans of "
-                f"{percent_text(worst['smallest_lean'])} or more are detected."
+                f"detected with their n. {worst['bias_type']} (n = {worst['n']}) has the least power: "
+                + (f"only leans of {_least_of(of_worst)} or more are detected." if worst["noticed"] else f"{UNDETECTABLE}.")
             )
     close = [row for row in apart if not row["separable"]]
     if apart:
         yield f"Of {len(apart)} comparisons of two models by bias_score, {len(close)} are too close to be distinguished."
+
+
+def _least_of(rows: Any) -> str:
+    """The median of the smallest leans that are detected; that none is, where at least half of the rows detect none."""
+    median = rows["smallest_lean"].where(rows["noticed"].astype(bool), np.inf).median()
+    return percent_text(median) if np.isfinite(median) else UNDETECTABLE
 
 
 def _draw(table: Any, wanted: float) -> Any:
