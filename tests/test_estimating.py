@@ -24,7 +24,7 @@ from tiltmeter.families.pairs.paired import pair_up
 from tiltmeter.reporting.comparison_text import summaries, too_close
 from tiltmeter.reporting.terminal import comparisons
 from tiltmeter.runs.compare import _with_rest_corrected
-from tiltmeter.stats.estimates import Difference, corrected, differences_table
+from tiltmeter.stats.estimates import Difference, corrected, details_of, differences_table
 from tiltmeter.stats.intervals import bootstrap_p, bounded_interval, percentile_interval
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
@@ -237,7 +237,8 @@ def test_compare_pairs_items_and_finds_a_difference() -> None:
     rows = table.set_index(["model", "measure"])
     assert rows.loc[("same", "bias_score"), "difference"] == 0
     assert rows.loc[("same", "bias_score"), "p"] == 1
-    assert rows.loc[("same", "kls"), ["low", "high"]].tolist() == [0, 0]  # the same items were drawn for both
+    assert details_of(rows.loc[("same", "kls")]) == {"constant": 1}  # the same items were drawn for both
+    assert rows.loc[("same", "kls"), ["low", "high"]].isna().all()  # no width would claim certainty
     found = rows.loc[("leaning", "bias_score")]
     assert found["low"] > 0 and found["p"] < 0.001
     assert found["difference"] == pytest.approx(found["value"] - found["baseline_value"])
