@@ -9,6 +9,7 @@ from tiltmeter import catalog
 from tiltmeter.families.kit.primary import with_change
 from tiltmeter.stats.differences import paired_difference, with_exact_ends
 from tiltmeter.stats.estimates import Difference
+from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p
 
@@ -51,3 +52,10 @@ def test_a_difference_that_all_resamples_repeat_has_no_interval() -> None:
 def test_only_a_significant_change_leads_away_from_neutral(p: float, change: str) -> None:
     row = Difference("b", "pairs", "s", "bias_score", "all", "all", "m", "o", value=60.0, baseline_value=52.0, p_holm=p)
     assert with_change([row])[0].change == change
+
+
+@pytest.mark.parametrize("n", [1, 2, 4, 5])
+def test_an_exact_interval_needs_no_number_of_items(n: int) -> None:
+    draws = np.linspace(0, 100, 999)
+    low, high, _ = interval_of(MEASURE, n, 100.0, draws, SETTINGS)
+    assert (low, high) == pytest.approx((100 * 0.025 ** (1 / n), 100.0))

@@ -58,7 +58,9 @@ def paired_difference(
     moved = draws[0] - draws[1]
     moved = moved[~np.isnan(moved)]
     is_constant = len(moved) > 0 and bool(np.ptp(moved) <= ROUNDING * np.abs(moved).max())
-    row = replace(row, details={**row.details, CONSTANT: 1}) if is_constant else row
+    if is_constant:
+        same = p is None and difference == 0  # no exchange of the models would change anything
+        row = replace(row, details={**row.details, CONSTANT: 1}, p=1.0 if same else row.p)
     if len(moved) < MINIMUM_RESAMPLES or is_constant:
         return replace(row, note="no interval: too few items, because all resamples give the same difference")
     drawn = "" if units.called in (PROMPTS, ITEMS) else units.text

@@ -100,7 +100,8 @@ def interval_of(
     is_constant = bool(np.ptp(defined) <= ROUNDING * np.abs(defined).max())  # without width it would claim certainty
     if is_constant and not is_share:
         return *NONE, f"no interval, {CONSTANT}"
-    if is_share and (is_constant or units.n >= FEWEST):
+    is_counted = has_exact_test(measure) and units.degrees is None and units.m == units.n  # exact for any n
+    if is_share and (is_constant or is_counted or units.n >= FEWEST):
         note = f"exact interval, {CONSTANT}" if is_constant else note
         return *_of_share(measure, units, value, defined, settings), note
     if units.n < FEWEST:
