@@ -26,7 +26,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.catalog import files
 from tiltmeter.catalog.declarations import Measure, Scorer, check_measure, check_scorer, meant_field
-from tiltmeter.catalog.row_check import fault_of
 from tiltmeter.errors import TiltmeterError, UsageError
 
 KINDS = ("families", "benchmarks", "scorers", "measures", "studies", "debias", "judges")
@@ -321,6 +320,8 @@ def _find(kind: str, name: str) -> Entry:
 
 def _check_rows(function: Callable[..., Any]) -> None:
     """Raise an error for a measure whose value of a row depends on the rows beside it."""
+    from tiltmeter.catalog.row_check import fault_of  # numpy, which listing names must not wait for
+
     required = tuple(one.name for one in inspect.signature(function).parameters.values() if one.default is one.empty)
     if wrong := fault_of(function, required):
         raise UsageError(f"{wrong}.", code="invalid-declaration")

@@ -28,7 +28,7 @@ def made_up_columns(parameters: tuple[str, ...]) -> dict[str, Any] | None:
         elif name in SHARES:
             columns[name] = rng.uniform(0.01, 0.5, size)
         elif name in RANKS:
-            columns[name] = rng.integers(1, TOP, size).astype(np.float64)
+            columns[name] = 1.0 + (7 * np.arange(ROWS * ITEMS).reshape(size) + len(columns)) % TOP
         elif name in CODES:
             columns[name] = np.arange(ITEMS) % 2
         elif name == "k":
