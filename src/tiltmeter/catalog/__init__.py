@@ -38,7 +38,7 @@ OF_FAMILIES = "studies"
 FORMER_KINDS = {"judges": "classifiers"}
 """Entry points of packages that were written before a room got its name; read for one version more."""
 
-MOST_LISTED = 16
+MOST_LISTED = 24
 """A message lists so many names; of more it names the command that lists them."""
 MOST_MEANT = 3
 FILE_OPTIONS = {"benchmarks": "-b", "scorers": "-s", "measures": "--measure"}
