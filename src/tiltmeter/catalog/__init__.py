@@ -251,7 +251,8 @@ def _load(point: EntryPoint, kind: str) -> ModuleType:
     except (Exception, SystemExit) as error:  # the code of others may raise what it likes
         raise UsageError(
             f"The {kind} '{public_name(point.name)}' of the package {package_of(point)} cannot be loaded: "
-            f"{type(error).__name__}: {str(error).rstrip('.')}.{meant_field(error)} {_renamed(error)}Update or uninstall that package.",
+            f"{type(error).__name__}: {str(error).rstrip('.')}.{meant_field(error)} {_renamed(error)}"
+            "Update or uninstall that package.",
             code="broken-package",
             kind=kind,
             name=public_name(point.name),
