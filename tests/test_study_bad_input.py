@@ -11,7 +11,7 @@ import pytest
 import tiltmeter
 from conftest import GOLDEN
 from study_material import frequency_list, made_up, noise, small_run
-from support.raising import check
+from support.raising import check, raises
 from test_cli import refused
 from test_cli import tiltmeter as command
 from tiltmeter import Answers, TiltmeterError
@@ -223,7 +223,7 @@ def test_a_table_with_holes_is_refused() -> None:
         tiltmeter.Finding("s", {"t": pd.DataFrame({"model": ["m"], "scorer": ["aul"], "value": [np.nan]})}, {}, ())
     with pytest.raises(TiltmeterError, match="would be empty"):
         tiltmeter.Finding("s", {"t": pd.DataFrame()}, {}, ())
-    with pytest.raises(TiltmeterError, match="has no figure 'x'"):
+    with raises("unknown-name", kind="figure", name="x", study="s"):
         tiltmeter.Finding("s", {"t": pd.DataFrame({"a": [1]})}, {}, ()).draw("x")
 
 

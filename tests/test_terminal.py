@@ -259,6 +259,14 @@ def test_any_table_fits(width: int) -> None:
         assert not left, "what does not fit is named"
 
 
+def test_where_no_terminal_limits_the_width_no_column_is_left_out() -> None:
+    values = [Column(f"measure_{k}", ["50.00 [40.0, 60.0]"], "number", spare=k) for k in range(20)]
+    grid = Grid("t", [Column("model", ["m"])], values)
+    text = "\n".join(line.plain for line in fitted(grid, 100, whole=True))
+    assert set(re.findall(r"measure_\d+", text)) == {column.head for column in values}
+    assert len([line for line in text.split("\n") if line.startswith("m ")]) == 1
+
+
 def test_long_names_break_after_a_hyphen_and_nowhere_else() -> None:
     assert broken("bert-base-uncased", 10) == "bert-base-\nuncased"
     assert broken("one two", 5) == "one\ntwo" and broken("short", 9) == "short"

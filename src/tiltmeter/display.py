@@ -112,6 +112,15 @@ def signed_text(value: float, places: int = 1) -> str:
     return number_text(value, places, signed=True)
 
 
+def counted(n: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "cell"), counted(1200, "test")
+    ('1 cell', '1,200 tests')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def percent_text(percent: float, places: int = 1, *, signed: bool = False) -> str:
     """Format a number that is a percentage already.
 

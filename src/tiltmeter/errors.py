@@ -76,7 +76,7 @@ def require_known(
         kind: What the names name, such as "engine".
         wanted: One name, or several.
         names: All names that there are.
-        place: Where they are looked for; the subject of the message.
+        place: Where the unknown name was found; the message opens with it.
         error: The class of the error.
         fields: More fields of the error; `meant` is the name that is suggested, or None.
 
@@ -87,12 +87,12 @@ def require_known(
     existing = list(names)
     for name in [wanted] if isinstance(wanted, str) else wanted:
         if name not in existing:
-            subject = f"{place} has" if place else "There is"
+            unknown = f"{place}: unknown {kind} '{name}'" if place else f"There is no {kind} '{name}'"
             near = next(iter(get_close_matches(str(name), list(map(str, existing)), 1, NEAR)), None)
             meant = f" Did you mean '{near}'?" if near else ""
             fields |= {"place": place} if place else {}
             raise error(
-                f"{subject} no {kind} '{name}'.{meant} {_plural(kind).capitalize()}: {', '.join(existing) or 'none'}.",
+                f"{unknown}.{meant} {_plural(kind).capitalize()}: {', '.join(existing) or 'none'}.",
                 code="unknown-name", kind=kind, name=name, meant=near, names=existing, **fields,
             )  # fmt: skip
 

@@ -199,3 +199,11 @@ def test_a_long_list_of_names_is_cut() -> None:
         catalog.find("measures", "bias_scores")
     assert "bias_score" in catalog.meant("measures", "bias_scores")
     assert str(caught.value).count(",") < len(catalog.names("measures")) / 4 and "--measure" in str(caught.value)
+
+
+def test_the_declaration_of_a_file_is_named_by_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "own_gap.py"
+    file.write_text("def own_gap(stereo, anti):\n    return 0\n")
+    with raises("broken-package", package=file) as caught:
+        catalog.find("measures", str(file))
+    assert "package" not in str(caught.value).replace(str(tmp_path), "") and not str(caught.value).endswith("..")

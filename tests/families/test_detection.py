@@ -16,6 +16,7 @@ import pytest
 
 import tiltmeter
 from support.scripts import script
+from support.wording import codes_of
 from tiltmeter import catalog
 from tiltmeter.audits import deciding
 from tiltmeter.audits.until_decided import domain_rules
@@ -269,6 +270,14 @@ def test_items_that_nobody_calibrated_are_untested_and_ranked_by_all_others() ->
     assert verdict_on(rows_about("no such data"), "pll", "bias_score") == UNTESTED
     assert ranked(["all_masked", "cps", "pll"], "bias_score", "no such data", "masked")[0] == "pll"
     assert "untested" in evidence_sentence("no such data", "masked", "pll", "bias_score")
+
+
+def test_some_items_of_a_calibrated_benchmark_are_named_as_such() -> None:
+    row = next(row for row in ROWS if row.verdict == DETECTS)
+    some = evidence_sentence("some of its items", row.kind, *row.metric, row.benchmark)
+    others = evidence_sentence("some of its items", row.kind, *row.metric, "mine")
+    assert codes_of([some, others]) == ["untested", "untested"]
+    assert row.benchmark in some and "--limit" in some and "--limit" not in others
 
 
 def test_a_user_adds_evidence_and_replaces_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ OF_FAMILIES = "studies"
 FORMER_KINDS = {"judges": "classifiers"}
 """Entry points of packages that were written before a room got its name; read for one version more."""
 
-MOST_LISTED = 16
+MOST_LISTED = 24
 """A message lists so many names; of more it names the command that lists them."""
 MOST_MEANT = 3
 FILE_OPTIONS = {"benchmarks": "-b", "scorers": "-s", "measures": "--measure"}
@@ -250,7 +250,8 @@ def _load(point: EntryPoint, kind: str) -> ModuleType:
     except (Exception, SystemExit) as error:  # the code of others may raise what it likes
         raise UsageError(
             f"The {kind} '{public_name(point.name)}' of the package {package_of(point)} cannot be loaded: "
-            f"{type(error).__name__}: {error}.{meant_field(error)} {_renamed(error)}Update or uninstall that package.",
+            f"{type(error).__name__}: {str(error).rstrip('.')}.{meant_field(error)} {_renamed(error)}"
+            "Update or uninstall that package.",
             code="broken-package",
             kind=kind,
             name=public_name(point.name),
@@ -280,6 +281,11 @@ def owner(kind: str, name: str) -> str:
     return next(map(package_of, points), "tiltmeter")
 
 
+def _origin(kind: str, name: str) -> str:
+    """Where something comes from, for a message."""
+    return f"{'in' if (kind, _plain(name)) in files.loaded else 'of the package'} {owner(kind, name)}"
+
+
 def find(kind: str, name: str) -> Entry:
     """The entry of that name, or in that Python file: a function called like its module."""
     return _find(kind, name_of(kind, name))
@@ -293,7 +299,7 @@ def _find(kind: str, name: str) -> Entry:
         singular = SINGULAR.get(kind, kind[:-1])
         package = owner(kind, name)
         raise UsageError(
-            f"The {singular} '{public_name(wanted, kind)}' of the package {package} has no function called {wanted}.",
+            f"The {singular} '{public_name(wanted, kind)}' {_origin(kind, name)} has no function called {wanted}.",
             code="broken-package",
             kind=singular,
             name=public_name(wanted, kind),
@@ -309,7 +315,7 @@ def _find(kind: str, name: str) -> Entry:
     except TiltmeterError as error:
         singular, package = SINGULAR.get(kind, kind[:-1]), owner(kind, name)
         raise UsageError(
-            f"The {singular} '{public_name(wanted, kind)}' of the package {package} {error}",
+            f"The {singular} '{public_name(wanted, kind)}' {_origin(kind, name)} {error}",
             code="broken-package",
             kind=singular,
             name=public_name(wanted, kind),
@@ -414,7 +420,7 @@ def _left_out(error: Exception) -> bool:
         return False
     failing.add(key)
     complaints.setdefault(
-        f"{who} failed and is left out: {type(error).__name__}: {error}. Update or uninstall that package."
+        f"{who} failed and is left out: {type(error).__name__}: {str(error).rstrip('.')}. Update or uninstall that package."
     )
     return True
 

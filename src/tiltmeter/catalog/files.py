@@ -86,7 +86,7 @@ def _import(place: Path, name: str) -> ModuleType:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # the code of others may raise what it likes
         del sys.modules[spec.name]
-        what = f"{type(error).__name__}: {error}"
+        what = f"{type(error).__name__}: {error}".rstrip(".")
         raise InputError(
             f"{place} cannot be loaded: {what}.{meant_field(error)}", code="broken-package", file=str(place), error=what
         ) from error

@@ -12,7 +12,7 @@ import typer
 from tiltmeter.cli.console import fail, note, progress_bar, say
 from tiltmeter.cli.help import App
 from tiltmeter.cli.show import print_grids, print_json
-from tiltmeter.display import number_text
+from tiltmeter.display import counted, number_text
 
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="Experiment file (TOML), or one that comes with tiltmeter: cao-2022.")
@@ -86,7 +86,7 @@ def _print_counts(now: object) -> None:
     assert isinstance(now, Status)
     counts = ", ".join(f"{count} {name}" for name, count in now.counts.items() if count)
     rest = f"; about {_spoken(now.eta)} of work left" if now.eta else ""
-    say(f"{len(now.states)} cells: {counts}{rest}")
+    say(f"{counted(len(now.states), 'cell')}: {counts}{rest}")
     for cell, state in zip(now.plan.cells, now.states, strict=True):
         if state.status in ("failed", "refused"):
             say(f"{state.status}: {cell.model} × {cell.benchmark}: {state.error}")
@@ -103,7 +103,7 @@ def _print_plan(file: Path) -> None:
     figures = seen.table.drop(columns="note").dropna(axis=1, how="all")
     print_grids([plain_table(figures, "plan", None)])
     for note_, cells in seen.table[seen.table["note"] != ""].groupby("note", sort=False):
-        say(f"{', '.join(dict.fromkeys(cells['benchmark']))} ({len(cells)} cells): {note_}")
+        say(f"{', '.join(dict.fromkeys(cells['benchmark']))} ({counted(len(cells), 'cell')}): {note_}")
 
 
 def _spoken(seconds: float) -> str:

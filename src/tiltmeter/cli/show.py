@@ -74,11 +74,11 @@ def print_json(table: Any) -> None:
 
 
 def print_grids(grids: Iterable[Any]) -> None:
-    """Tables as wide as the terminal; in a pipe as wide as they want to be, up to a fixed width."""
+    """Tables as wide as the terminal; in a pipe with all columns, however wide."""
     from tiltmeter.reporting.columns import fitted
 
     for grid in grids:
-        print_lines(fitted(grid, results().width))
+        print_lines(fitted(grid, results().width, whole=not results().is_terminal))
 
 
 def print_lines(lines: Iterable[Any]) -> None:

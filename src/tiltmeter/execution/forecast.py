@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tiltmeter.benchmarks import Benchmark
-from tiltmeter.display import number_text
+from tiltmeter.display import counted, number_text
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.engine import default_workers
 from tiltmeter.execution.experiment_file import Experiment, read_experiment
@@ -157,7 +157,8 @@ def extrapolated(tried: Sequence[Tried], items: int) -> tuple[float, float]:
 
 def _sentences(planned: Plan, table: pd.DataFrame) -> Iterator[str]:
     open_ = table[~table["status"].isin(FINAL)]
-    yield f"{len(table)} cells of {table['model'].nunique()} models; {len(table) - len(open_)} are there."
+    n_models = table["model"].nunique()
+    yield f"{counted(len(table), 'cell')} of {counted(n_models, 'model')}; {len(table) - len(open_)} done already."
     seconds = float(open_["seconds"].sum())
     if seconds:
         workers = default_workers(open_["model"].nunique(), str(planned.experiment.run_options().device))

@@ -69,11 +69,14 @@ class Grid:
     all_values: bool = False
 
 
-def fitted(grid: Grid, width: int) -> Iterator[Text]:
-    """The lines of a table, none of them wider than `width`."""
+def fitted(grid: Grid, width: int, *, whole: bool = False) -> Iterator[Text]:
+    """The lines of a table, none of them wider than `width`; with `whole` as wide as all its columns need."""
     heads = [column for column in grid.names[:-1] if len(column.cells) > 1 and len(set(column.cells)) == 1]
     names = [column for column in grid.names if column not in heads]
     wanted = [column for column in grid.values if any(column.cells)]
+    if whole:
+        shown = [*grid.names, *(column for column in wanted if column.spare < NO_NEED)]
+        width = max(width, sum(column.least for column in shown) + GAP * (len(shown) - 1))
     needed = (
         sorted(wanted, key=lambda column: -column.least)[:1]
         if grid.all_values

@@ -33,7 +33,10 @@ def summaries(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[st
             yield f"{model} against {baseline} on {benchmark}: no difference could be tested."
             continue
         found = f"{sure or 'none'} of {tested} differences {'is' if sure <= 1 else 'are'} significant"
-        yield f"{model} against {baseline} on {benchmark}: {found} (p < {1 - confidence:g} after Holm's correction)."
+        if tested == 1:
+            found = f"the difference is {'' if sure else 'not '}significant"
+        corrected = " after Holm's correction" if tested > 1 else ""
+        yield f"{model} against {baseline} on {benchmark}: {found} (p < {1 - confidence:g}{corrected})."
 
 
 def too_close(comparison: pd.DataFrame, confidence: float = 0.95) -> Iterator[str]:

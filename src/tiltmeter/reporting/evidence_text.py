@@ -7,12 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from tiltmeter.display import Statement, number_text, range_text, signed_text
-from tiltmeter.families.kit.detection import BOUNDED, DETECTS, UNDECIDED, Detection, rows_about
+from tiltmeter.families.kit.detection import BOUNDED, DETECTS, UNDECIDED, Detection, detections, rows_about
 from tiltmeter.families.kit.primary import benchmark_of, model_of
 from tiltmeter.families.kit.story import Story, decimals_of, is_percentage
 
 ABOUT = "docs/calibration.md"
 TESTED = "Evidence: {metric} {parts} (planted in {models}; other domains are untested; {sources})."
+OTHER_ITEMS = (
+    "Evidence: untested. {metric} was tested on all items of {benchmark}; these are others, as with --limit ({about})."
+)
 UNTESTED = "Evidence: untested. It has not been tested whether {metric} detects a planted bias with these items ({about})."
 
 
@@ -30,16 +33,20 @@ def with_evidence(story: Story, facts: Mapping[tuple[str, str], tuple[str, str]]
     place = facts.get((story.model, story.benchmark))
     if story.head is None or place is None:
         return story
-    text = evidence_sentence(*place, str(story.head["scorer"]), str(story.head["measure"]))
+    text = evidence_sentence(*place, str(story.head["scorer"]), str(story.head["measure"]), story.benchmark)
     return replace(story, sentences=(*story.sentences, text))
 
 
-def evidence_sentence(data: str, kind: str, scorer: str, measure: str) -> str:
-    """Say in which domains a metric detected a planted bias, in which it did not, or that it is untested."""
+def evidence_sentence(data: str, kind: str, scorer: str, measure: str, benchmark: str = "") -> str:
+    """Say in which domains a metric detected a planted bias, in which it did not, or that it is untested.
+
+    `benchmark`: its name; a metric that was tested on all items of it is untested on some of them.
+    """
     rows = [row for row in rows_about(data, kind) if row.metric == (scorer, measure)]
     metric = f"{measure} by {scorer}" if scorer else measure
     if not rows:
-        return Statement(UNTESTED, "untested", metric=metric, about=ABOUT)
+        tested = any(row.benchmark == benchmark and row.metric == (scorer, measure) for row in detections())
+        return Statement(OTHER_ITEMS if tested else UNTESTED, "untested", metric=metric, about=ABOUT, benchmark=benchmark)
     parts = [
         _part("detected a planted bias of", [_detected(row) for row in rows if row.verdict == DETECTS]),
         _part("did not detect a planted bias of", [_bounded(row) for row in rows if row.verdict == BOUNDED]),

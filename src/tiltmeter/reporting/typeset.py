@@ -178,8 +178,8 @@ def _differences_page(table: pd.DataFrame, caption: str, digits: int | None) -> 
     same = table["n"].nunique() == 1
     title = ". ".join(filter(None, [caption, f"{where}, n = {table['n'].iloc[0]:,}" if same else where]))
     tests = sorted({int(n) for n in table["n_tests"] if n})
-    counts = " or ".join(map(str, tests))
-    over = f" p is corrected by Holm's method over {counts} tests; each interval is for its own row." if tests else ""
+    counts, several = " or ".join(map(str, tests)), max(tests, default=1) > 1
+    over = f" p is corrected by Holm's method over {counts} tests; each interval is for its own row." if several else ""
     page = Page(f"{title}. {BRACKETS}.{over}", heads, rows, numbers)
     return _without(page, "n") if same else page
 

@@ -32,7 +32,7 @@ CROWS_BIAS_TYPES = (
 )  # fmt: skip
 UNSPECIFIED = "unspecified"
 REPEATED_ID = "kept: repeated id, a number was appended"
-REPEATED_PAIR = "kept: repeats an earlier pair, so it adds no evidence"
+REPEATED_PAIR = "kept and counted: a repetition of an earlier pair, which is no further evidence"
 SPECIAL_TOKEN = "kept: a sentence holds {}, which models may take for a special token"
 STRAY_QUOTE = "kept: a sentence has an unpaired quotation mark, which may belong to the file's format"
 READ_AS = "read as {}, since it is not UTF-8; if that is wrong, give --encoding"
@@ -259,7 +259,7 @@ def _with_own_ids(rows: Iterable[tuple[str, Item | str]], notes: list[Note]) -> 
             item = row
         taken.add(item.id)
         if "stereo" in item.texts and item.texts["stereo"] == item.texts.get("anti"):
-            notes.append(Note(label, "kept: both sentences are identical, so they tie"))
+            notes.append(Note(label, "kept and counted as a tie: both sentences are identical"))
         if "stereo" in item.texts:
             pair = (str(item.context), *item.texts.values())
             notes += [Note(label, REPEATED_PAIR)] if pair in pairs else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tiltmeter.display import number_text, range_text, signed_text
+from tiltmeter.display import counted, number_text, range_text, signed_text
 from tiltmeter.stats.correlations import smallest_noticed
 from tiltmeter.studies.kit.paper_metrics import shown
 
@@ -44,7 +44,7 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
             f"{domain}: with {n} models an |r| below {number_text(smallest_noticed(n), 2)} would be missed more "
             "often than one time in "
             f"five, and below {number_text(smallest_noticed(n, level=level), 2)} after correction for "
-            f"{len(known)} tests. No finding is "
+            f"{counted(len(known), 'test')}. No finding is "
             "not a finding of no correlation."
         )
     if (table["n"] < FEW).any():

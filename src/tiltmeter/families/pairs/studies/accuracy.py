@@ -143,7 +143,7 @@ def _sentences(table: Any, tests: list[dict[str, Any]]) -> Iterator[str]:
         worst = max(row["p_holm"] for row in of_style)
         yield (
             f"On the same tokens, predictions with nothing masked are correct more often than {style}-style ones in "
-            f"{len(better)} of {len(of_style)} comparisons (McNemar, Holm-corrected p < 0.01; largest p {p_text(worst)})."
+            f"{len(better)} of {len(of_style)} comparisons (McNemar, Holm-corrected p < 0.01; the largest: {p_text(worst)})."
         )
 
 

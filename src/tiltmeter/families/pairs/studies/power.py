@@ -106,7 +106,7 @@ def _row(deal: Deal, entry: Entry, question: Question) -> dict[str, Any]:
         needed = _scaled(len(stereo), least, observed)
     return {
         "bias_type": deal.bias_type, "n": len(stereo), "observed_lean": 100 * observed,
-        "smallest_lean": 100 * (least or 1.0), "noticed": least is not None, "power": reached,
+        "smallest_lean": 100 * (least or 1.0), "is_detectable": least is not None, "power": reached,
         "smallest_value": value, "neutral": entry.spec.neutral, "pairs_needed": needed,
     }  # fmt: skip
 

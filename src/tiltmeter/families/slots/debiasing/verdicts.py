@@ -32,7 +32,7 @@ def verdict(
     if not groups:
         return f"{model} compared with {base} on {benchmark}: {gone} No group can be compared by MPS and MNT."
     probability, rank = (_mean(moved, measure, groups) for measure in ("mps", "mnt"))
-    each = ", ".join(f"{group} {_text(moved['mps', group])} and {_text(moved['mnt', group])}" for group in groups)
+    each = "; ".join(f"{group}: {_text(moved['mps', group])} % and {_text(moved['mnt', group])} %" for group in groups)
     after = float(np.mean([sides[1]["mnt", group][0] for group in groups]))
     coverage = [float(np.mean([side["coverage", group][0] for group in groups])) for side in sides]
     stay = after >= NEAR_TOP and coverage[1] >= STILL_FOUND * coverage[0]
@@ -44,7 +44,7 @@ def verdict(
     warning = " Terms outside the top k are excluded from both means: see median_rank." if lost else ""
     return (
         f"{model} compared with {base} on {benchmark}: {gone}{' For the others, ' if gone else ''}"
-        f"{judged} ({each}: change of MPS and of MNT in percent). "
+        f"{judged}. Change of the probability (MPS) and of the rank (MNT): {each}. "
         f"For the terms found, {where}. {share_text(coverage[1], 0)} of sentences have a match in the top {k}, "
         f"before {share_text(coverage[0], 0)}.{warning}"
     )
