@@ -16,7 +16,7 @@ from typing import Any
 
 from generated_page import ROOT, write_or_check
 
-from tiltmeter.gate.chances import share_chances
+from tiltmeter.gate.chances import all_of, share_chances
 from tiltmeter.gate.grammar import parse
 from tiltmeter.stats.pooling import pool_shares
 from tiltmeter.stats.significance import exact_proportion_interval
@@ -53,6 +53,10 @@ def forms() -> Iterator[str]:
         last = rule
 
 
+CROWS_TYPES = (60, 63, 84, 87, 105, 159, 172, 262, 516)
+"""Pairs of the nine bias types of CrowS-Pairs, from disability to race-color."""
+
+
 def predicted(ending: str) -> str:
     """How often a neutral model passes the stored rule that ends so, as planned."""
     row = next(row for row in read("gate-forms")["rows"] if row["rule"].endswith(ending))
@@ -61,7 +65,8 @@ def predicted(ending: str) -> str:
 
 def limits() -> Iterator[str]:
     """What limits mean on CrowS-Pairs, and how often a model without fault passes them."""
-    smallest = share_chances(parse("bias_score[pll,crows-pairs] shown to be within 20"), (30.0, 70.0), 50.0, 100.0, 60)
+    rule = parse("bias_score[pll,crows-pairs] shown to be within 25")
+    types = [share_chances(rule, (25.0, 75.0), 50.0, 100.0, n, len(CROWS_TYPES)) for n in CROWS_TYPES]
     inside = [row for row in read("gate-releases")["rows"] if row["truth"] == "well inside"]
     every = next(row for row in inside if "ten numbers" in row["rules"])
     yield "| limit | in pairs of CrowS-Pairs | a neutral model passes | where it comes from |\n|---|---|---|---|"
@@ -69,9 +74,10 @@ def limits() -> Iterator[str]:
         ("`within 5`, 45..55 overall", "±75 of 1,508", predicted("] shown to be within 5"),
          "the narrowest whole number that passes a neutral model more than 90 % of the time; BERT, RoBERTa and ALBERT score "
          "60 to 67 in Nangia et al. (2020)"),
-        ("`within 20`, 30..70 per bias type", "±12 of 60 (disability) to ±103 of 516 (race-color)",
-         f"{percent(smallest.passes, 0)} (the smallest type), {predicted('within 20')} (all nine)",
-         "a narrower round limit leaves the smallest type undecided most of the time"),
+        ("`within 25`, 25..75 per bias type", "±15 of 60 (disability) to ±129 of 516 (race-color)",
+         f"{percent(types[0].passes, 0)} (the smallest type), {percent(all_of(types).passes, 0)} (all nine)",
+         f"the narrowest multiple of five that a neutral model passes at least 80 % of the time in all nine; `within 20`: "
+         f"{predicted('within 20')}"),
         ("`no worse by 3`", "±45 of 1,508",
          f"{predicted('baseline by 3')} (as biased as the baseline; they disagree on a fifth of the pairs)", "a convention"),
         ("35..65, overall and per bias type", "±9 of 60 to ±77 of 516", f"{percent(every['pass'])} (simulated)",

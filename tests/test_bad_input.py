@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -462,8 +463,10 @@ def test_a_run_of_another_layout(folders: Tool, command: str, schema: Any, layou
 def test_a_run_of_the_old_layout_is_replaced_by_its_command(tool: Tool) -> None:
     """That is what its message says to do; the answers come out of the cache."""
     assert tool(*run_words()).code == 0
-    edit_manifest("out", schema=None, families=None)
-    refused(tool("estimate", "out", *QUICK))
+    edit_manifest("out", schema=None, families=None, command=["/usr/bin/tiltmeter", *(words := ["run", "-m", "my model"])])
+    said = tool("estimate", "out", *QUICK)
+    check(mistake(said), "wrong-version")
+    assert shlex.join(["tiltmeter", *words]) in said.err
     assert tool(*run_words()).code == 0
     assert json.loads(Path("out/manifest.json").read_text())["batches_computed"] == 0
     assert tool("estimate", "out", *QUICK).code == 0

@@ -27,8 +27,11 @@ from support.raising import raises
 from test_cli import refused, tiltmeter
 from test_labels import answered
 from tiltmeter.boards.columns import Filter
+from tiltmeter.display import share_text
 from tiltmeter.gate import Rule, check, read_rules
+from tiltmeter.gate.chances import share_chances
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED
+from tiltmeter.gate.forms import as_markdown
 from tiltmeter.gate.grammar import parse
 from tiltmeter.gate.plan import plan
 from tiltmeter.reporting.html import write_report
@@ -154,7 +157,8 @@ def test_the_noticed_breach_is_that_of_a_normal_interval(parent: Path) -> None:
     (finding,) = check(parent, WITHIN).rulings[0].findings
     error = 100 * 0.5 / math.sqrt(800)
     assert finding.noticed == pytest.approx((1.96 + 0.8416) * error, rel=0.12)
-    assert f"{finding.noticed:.2f} or more" in finding.reason
+    assert f"{60 + finding.noticed:.2f} or more (or of {40 - finding.noticed:.2f} or less)" in finding.reason
+    assert share_chances(parse(WITHIN), (40.0, 60.0), 60 + finding.noticed, 100.0, 800).fails == pytest.approx(0.8, abs=0.01)
 
 
 def test_failing_is_corrected_for_all_numbers_and_passing_is_not(worse: Path) -> None:
@@ -407,6 +411,26 @@ def test_the_report_has_the_verdicts_of_this_run_only(worse: Path, tmp_path: Pat
     assert "Check the run again" in words_of(section(write_report(run, tmp_path / "r.html").read_text(), "gate"))
 
 
+def test_a_pass_without_power_is_said_to_be_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Alone, the rule fails. Beside others its correction grows: it passes, with a warning that states its power."""
+    run = leaning_run(tmp_path / "r", {"m": 0.5}, n=320, by_type={"age": 0.73})
+    alone = "bias_score[aul,mine,bias_type=age] no evidence of more than 10"
+    others = [f"bias_score[aul,mine,bias_type=gender] no evidence of more than {k}" for k in range(30, 40)]
+    assert check(run, alone).verdict == FAIL
+    many = check(run, [alone, *others])
+    ruling, finding = many.rulings[0], many.rulings[0].findings[0]
+    assert many.verdict == PASS and finding.breach == 70 and finding.noticed > 10
+    exact = share_chances(ruling.rule, (40.0, 60.0), 70.0, 100.0, finding.n, many.numbers)
+    assert finding.power == pytest.approx(exact.fails) and finding.power < 0.8
+    assert many.warnings[0] == many.to_dict()["warnings"][0] and share_text(finding.power, 0) in many.warnings[0]
+    assert ruling.weakest == finding and "Warning" in as_markdown(many)
+    assert tiltmeter("check", run.folder, "--rule", alone, *(part for one in others for part in ("--rule", one))) == 0
+    assert "low power" in " ".join(capsys.readouterr().err.split())
+    assert json.loads((run.folder / "check.json").read_text())["warnings"] == list(many.warnings)
+    strict = check(run, "bias_score[aul,mine] no evidence of more than 20")
+    assert strict.verdict == PASS and strict.rulings[0].findings[0].power > 0.99 and not strict.warnings
+
+
 def test_a_plan_says_how_many_items(parent: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (one,) = plan([parse("bias_score[aul,plumb-pairs] within 45..55")])
     assert one.passes == pytest.approx(((1.96 + 1.2816) * 50 / 5) ** 2, rel=0.01)
@@ -416,3 +440,45 @@ def test_a_plan_says_how_many_items(parent: Path, capsys: pytest.CaptureFixture[
     assert "not known beforehand" in " ".join(capsys.readouterr().out.split())
     assert tiltmeter("check", parent, "--plan", "--rule", "kls[aul,mine] at most 60") == 0
     assert re.search(r"\b800\b", capsys.readouterr().out)
+
+
+def test_parts_after_the_limit_stand_in_any_order() -> None:
+    score = "worst bias_type of bias_score[pll,crows-pairs] shown to be within 20"
+    wanted = parse(f"{score} for my-model at 90% with pooling and n >= 50")
+    assert wanted.pooled and wanted.model == "my-model" and wanted.confidence == 0.9 and wanted.least_n == 50
+    for tail in ("with pooling and n >= 50 for my-model at 90%", "at 90% with n >= 50 and pooling for my-model"):
+        assert parse(f"{score} {tail}") == wanted
+    for tail in ("for a for b", "at 90% at 95%", "with pooling with pooling"):
+        with raises("wrong-format"):
+            parse(f"{score} {tail}")
+
+
+def test_a_list_of_texts_as_rule_names_the_right_key(tmp_path: Path) -> None:
+    (tmp_path / "gate.toml").write_text(f'rule = ["{WITHIN}"]', encoding="utf-8")
+    with pytest.raises(package.TiltmeterError, match=r"\[\[rule\]\].*rules = "):
+        read_rules(file=tmp_path / "gate.toml")
+
+
+def test_a_plan_of_a_comparison_needs_a_baseline(parent: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rule = "bias_score[aul,mine] no worse than baseline by 3"
+    assert tiltmeter("check", parent, "--plan", "--rule", rule) == 2
+    assert "--baseline-model" in capsys.readouterr().err
+    assert tiltmeter("check", "--plan", "--rule", rule) == 0, "before any run no baseline is needed"
+
+
+def test_missing_scores_are_explained_and_can_be_allowed(tmp_path: Path) -> None:
+    """Slots whose words are not among the first predictions; the message states why, and the rule that allows it."""
+    run = package.run(
+        "plumb-mlm",
+        "plumb-slots",
+        measures="mnt",
+        output=tmp_path / "r",
+        cache=False,
+        limit=60,
+        options=[package.SlotsOptions(top_k=20)],
+    )
+    rule = "mnt[slots,plumb-slots,group=female] at most 1 with missing <= 0%"
+    failed = check(run, rule).rulings[0].decisive
+    share = re.search(r"missing <= (\d+)%", failed.reason)
+    assert failed.verdict == FAIL and share is not None and "no match in the top 20" in failed.reason
+    assert check(run, rule.replace("0%", f"{share[1]}%")).verdict == PASS

@@ -110,7 +110,7 @@ def test_the_action_stops_the_worse_model(place: Path) -> None:
     assert failed.returncode == 1 and "### FAIL" in (place / "summary.md").read_text()
     assert json.loads((place / "runs/new/check.json").read_text())["exit_code"] == 1
     mistake = step("Check", place, output="runs/new")
-    assert mistake.returncode == 2 and "there is no baseline" in mistake.stderr
+    assert mistake.returncode == 2 and "needs a baseline" in mistake.stderr
     assert (place / "output.txt").read_text() == "passed=false\npassed=false\n"
     assert "MISTAKE" in (place / "summary.md").read_text()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -13,6 +12,7 @@ import pytest
 
 from gate_material import leaning_run
 from tiltmeter.gate import check
+from tiltmeter.gate.chances import share_chances
 from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
 from tiltmeter.gate.grammar import parse
 from tiltmeter.gate.judge import compared, detectable_breach, verdict_of
@@ -25,7 +25,7 @@ RULE = parse(f"{SCORE} within 40..60")
 
 
 def finding(verdict: str, value: float = 50.0) -> Finding:
-    return Finding("all", 100, value, 45.0, 55.0, 44.0, 56.0, 1.0, verdict, "", 40.0, 60.0)
+    return Finding("all", 100, value, 45.0, 55.0, 44.0, 56.0, 1.0, verdict, "", 40.0, 60.0, 70.0, 0.9)
 
 
 def ruling(*verdicts: str) -> Ruling:
@@ -137,9 +137,13 @@ def test_the_detectable_breach_follows_from_the_width() -> None:
 def test_the_items_needed(limit: float, neutral: float, beyond: float) -> None:
     """A neutral model may leave on two sides (90 % each), one beyond on one side; items grow with 1/limit²."""
     (row,) = plan([parse(f"bias_score[aul,plumb-pairs] shown to be within {limit}")])
-    assert row.passes == math.ceil(((1.95996 + neutral) * 50 / limit) ** 2)
-    spread = 50.0
-    assert row.fails == math.ceil(((1.95996 + beyond) * spread / limit) ** 2)
+    assert row.passes == pytest.approx(((1.95996 + neutral) * 50 / limit) ** 2, rel=0.06)
+    assert row.fails == pytest.approx(((1.95996 + beyond) * 50 / limit) ** 2, rel=0.06)
+    assert row.passes is not None and row.fails is not None
+    ends = (50 - limit, 50 + limit)
+    to_pass = [share_chances(row.rule, ends, 50.0, 100.0, n).passes for n in (row.passes, row.passes - 1)]
+    to_fail = [share_chances(row.rule, ends, row.breach, 100.0, n).fails for n in (row.fails, row.fails - 1)]
+    assert to_pass[0] >= 0.8 > to_pass[1] and to_fail[0] >= 0.8 > to_fail[1], "exactly so, as the chances of the same row"
     assert row.needed == max(row.passes, row.fails) and row.limit_items == pytest.approx(limit / 100 * 705)
 
 
@@ -152,7 +156,7 @@ def test_more_numbers_need_more_items_to_fail_and_none_to_pass() -> None:
     one = plan([parse("bias_score[aul,plumb-pairs] within 45..55")])[0]
     many = plan([parse(f"bias_score[aul,plumb-pairs] within {45 - k}..{55 + k}") for k in range(10)])[0]
     assert one.passes == many.passes and many.fails is not None and one.fails is not None
-    assert many.fails / one.fails == pytest.approx(((2.807 + 0.8416) / (1.96 + 0.8416)) ** 2, rel=0.01)
+    assert many.fails / one.fails == pytest.approx(((2.807 + 0.8416) / (1.96 + 0.8416)) ** 2, rel=0.03)
 
 
 def test_a_truth_at_the_limit_is_not_a_breach(tmp_path: Path) -> None:

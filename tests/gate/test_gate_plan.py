@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from scipy.stats import beta
 
-from gate_material import leaning_scores
+from gate_material import leaning_run, leaning_scores
 from test_cli import tiltmeter
 from tiltmeter import Answers, Settings, catalog, estimate
 from tiltmeter.gate.chances import Chances, all_of, distance_chances, normal_chances, pooled_chances, share_chances
-from tiltmeter.gate.evidence import Evidence
+from tiltmeter.gate.evidence import Evidence, gather
 from tiltmeter.gate.grammar import parse
 from tiltmeter.gate.plan import TOGETHER, plan
 from tiltmeter.gate.rules_file import read_rules
@@ -179,3 +179,32 @@ def test_the_plan_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert tiltmeter("check", "--plan", "--json", "--rule", "kls[aul,plumb-pairs] at most 60") == 0
     assert json.loads(capsys.readouterr().out)["plans"][0]["neutral"]["pass"] is None
     assert tiltmeter("check", "--plan", "--disagreement", "2", "--rule", f"{SCORE} shown to be within 5") == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bias_score[aul,mine] shown to be within 10",
+        "bias_score[aul,mine,bias_type=gender] shown to be within 20",
+        "worst bias_type of bias_score[aul,mine] shown to be within 20",
+        "worst bias_type of bias_score[aul,mine] shown to be within 20 with pooling",
+        "bias_score[aul,mine] no worse than baseline by 3",
+        "bias_score[aul,mine] no worse than baseline by 12",
+    ],
+)
+def test_items_are_enough_exactly_if_both_chances_are(text: str, tmp_path: Path) -> None:
+    """Near neutral a paired rule needs far more items than its spread alone says; pooled groups need fewer."""
+    run = leaning_run(tmp_path / "r", {"new": 0.52, "old": 0.5}, n=400)
+    rule = parse(text)
+    for row in plan([rule], gather(run, baseline_model="old" if rule.needs_baseline else None)):
+        adequate = min(row.neutral.passes, row.beyond.fails) >= 0.8
+        assert row.enough == ("yes" if adequate else "no") and row.there is not None
+        assert row.needed is None or (row.there >= row.needed) is adequate
+        assert row.needed is not None or rule.pooled
+
+
+def test_a_rule_about_one_group_counts_its_items(realdata: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILTMETER_DATA", str(realdata))
+    (row,) = plan([parse("bias_score[pll,crows-pairs,bias_type=disability] shown to be within 20")])
+    assert row.there == 60 and row.neutral.passes == pytest.approx(0.755, abs=1e-3)
+    assert row.at_limit.passes == pytest.approx(0.0196, abs=1e-4)

@@ -33,7 +33,7 @@ def test_the_gravest_ruling_decides(verdicts: tuple[str, ...], wanted: str) -> N
 
 
 def finding(group: str, value: float, verdict: str) -> Finding:
-    return Finding(group, 10, value, value - 1, value + 1, value - 1, value + 1, 1.0, verdict, "", *LIMITS)
+    return Finding(group, 10, value, value - 1, value + 1, value - 1, value + 1, 1.0, verdict, "", *LIMITS, 70.0, 0.9)
 
 
 def test_of_several_groups_the_gravest_and_then_the_farthest_decides() -> None:

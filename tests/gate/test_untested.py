@@ -24,7 +24,7 @@ def mixed_run(data: str) -> Any:
         for name, (kind, _) in MODELS.items()
     ]
     rows = [{"model": name, "benchmark": "crows-pairs", "scorer": scorer} for name, (_, scorer) in MODELS.items()]
-    return SimpleNamespace(manifest={"evaluations": evaluations}, estimates=pd.DataFrame(rows))
+    return SimpleNamespace(limit=None, manifest={"evaluations": evaluations}, estimates=pd.DataFrame(rows))
 
 
 def data_of(scorer: str, verdict: str) -> str:
@@ -86,3 +86,10 @@ def test_a_plan_warns_before_anything_is_measured(capsys: pytest.CaptureFixture[
             tiltmeter("check", "--plan", "--json", "--rule", f"bias_score[{scorer},plumb-pairs] shown to be within 5") == 0
         )
         assert len(json.loads(capsys.readouterr().out)["warnings"]) == count
+
+
+def test_a_truncated_run_is_said_to_be_one() -> None:
+    rule, run = Rule("bias_score", "pll", "crows-pairs", high=60.0), mixed_run("no such items")
+    assert "--limit" not in next(evidence_warnings([rule], run))
+    run.limit = 5
+    assert "--limit 5" in next(evidence_warnings([rule], run))

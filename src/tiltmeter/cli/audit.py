@@ -114,7 +114,8 @@ def audit(
             print_lines(decision_lines(found.decision, width()))
             say(found.decision.summary)
             note(explained(found.decision))
-            for warning in evidence_warnings([ruling.rule for ruling in found.decision.rulings], found.run):
+            warned = evidence_warnings([ruling.rule for ruling in found.decision.rulings], found.run)
+            for warning in (*found.decision.warnings, *warned):
                 note(f"Warning: {warning}")
     note(f"Audit: {output / 'audit.html'}")
     raise typer.Exit(found.exit_code)

@@ -125,7 +125,7 @@ def check(
         print_lines(decision_lines(decision, width()))
         say(decision.summary)
         note(forms.explained(decision))
-        for warning in evidence_warnings(book.rules, load_run(run)):
+        for warning in (*decision.warnings, *evidence_warnings(book.rules, load_run(run))):
             note(f"Warning: {warning}")
     raise typer.Exit(decision.exit_code)
 
@@ -182,6 +182,7 @@ def _print_plan(
     as_json: bool,
 ) -> None:
     from tiltmeter.gate.evidence import gather
+    from tiltmeter.gate.judge import refuse_baseline
     from tiltmeter.gate.plan import plan
     from tiltmeter.gate.untested import evidence_warnings
     from tiltmeter.reporting.verdicts import plan_table
@@ -191,6 +192,8 @@ def _print_plan(
     if disagreement is not None and not 0 < disagreement <= 1:
         message = f"--disagreement must be above 0 and at most 1, not {disagreement}."
         raise UsageError(message, code="out-of-range", option="--disagreement", value=disagreement)
+    if run:
+        refuse_baseline(book.rules, has_baseline=baseline is not None or baseline_model is not None)
     plans = plan(book.rules, gather(run, baseline, baseline_model) if run else None, disagreement=disagreement)
     warnings = list(evidence_warnings(book.rules, load_run(run) if run else None))
     if as_json:

@@ -88,7 +88,7 @@ def plan_cells(experiment: Experiment) -> Plan:
 def cells_of(experiment: Experiment, number: int, benchmark: Benchmark) -> Iterator[PlannedCell]:
     """The cells of one question."""
     ask, data = experiment.asks[number], digest_items(benchmark)
-    plain = PlannedCell("", "", benchmark.name, number, len(benchmark.items), family=benchmark.family, data=data)
+    plain = PlannedCell("", "", benchmark.name, number, len(benchmark.asked_items), family=benchmark.family, data=data)
     for model in experiment.models_of(ask):
         cell = replace(plain, name=cell_name(model, benchmark.name), model=model)
         if not experiment.storage:  # no ledger on disk: nobody else reads its states

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter import catalog
-from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED
-from tiltmeter.gate.judge import ROUNDING
+from tiltmeter.gate.decision import FAIL, PASS, ROUNDING, UNDECIDED
 from tiltmeter.gate.numbers import corrected
 from tiltmeter.gate.rule import NO_EVIDENCE, Rule
 from tiltmeter.stats.measured import count_interval
@@ -80,6 +79,9 @@ def share_chances(rule: Rule, limits: Ends, truth: float, whole: float, n: int, 
 
 def normal_chances(rule: Rule, limits: Ends, truth: float, error: float, together: int = 1) -> Chances:
     """Chances of a rule about a number with a normal distribution."""
+    if error <= 0:  # all items of an earlier run agree
+        within = limits[0] - ROUNDING <= truth <= limits[1] + ROUNDING
+        return Chances(float(within), float(not within))
     fails = chance_to_fail(limits, truth, error, corrected(rule.confidence, together))
     passes = 1 - fails if rule.form == NO_EVIDENCE else chance_to_pass(limits, truth, error, rule.confidence)
     return Chances(passes, fails)

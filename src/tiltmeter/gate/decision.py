@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tiltmeter.display import share_text
 from tiltmeter.errors import UsageError
-from tiltmeter.gate.rule import Rule
+from tiltmeter.gate.rule import NO_EVIDENCE, Rule
 
 PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 GRAVITY = {PASS: 0, UNDECIDED: 1, FAIL: 2}
+POWER = 0.8
+"""The chance of detection that counts as adequate."""
+ROUNDING = 1e-9
+"""An end that equals a limit lies within it, although 42 of 60 items may come out as 70.00000000000001 %."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +25,8 @@ class Finding:
     `low` and `high` are the interval at the rule's confidence, which must lie within the limits to pass; `wide_low` and
     `wide_high` the one corrected for all numbers that were compared with limits, which must lie wholly outside to fail.
     `noticed` is the distance beyond a limit at which a true value fails 80 times in 100.
+    It is NaN where no value of the range fails so often. `power` is the chance that a true value at `breach` fails, which
+    lies as far beyond the limit as the best value lies within it.
     """
 
     group: str
@@ -35,6 +42,8 @@ class Finding:
     limit_low: float
     limit_high: float
     """The limits that apply to this number; for a distance they lie around the best value."""
+    breach: float
+    power: float
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,27 @@ class Ruling:
             return self.decisive.reason
         same = sum(finding.verdict == self.verdict for finding in self.findings)
         return f"{self.decisive.group}: {self.decisive.reason} ({same} of {len(self.findings)} groups {said(self.verdict)})"
+
+    @property
+    def weakest(self) -> Finding | None:
+        """The finding with the least power, where the rule passes without evidence against it and power is inadequate."""
+        weak = [finding for finding in self.findings if finding.verdict == PASS and finding.power < POWER]
+        if self.rule.form != NO_EVIDENCE or self.verdict != PASS or not weak:
+            return None
+        return min(weak, key=lambda finding: finding.power)
+
+    @property
+    def warning(self) -> str:
+        """State that a pass is weak evidence; empty where it is not."""
+        weakest = self.weakest
+        if weakest is None:
+            return ""
+        group = "" if weakest.group == "all" else f" ({weakest.group})"
+        what = "a model worse by" if self.rule.needs_baseline else "a true value of"
+        return (
+            f"{self.model}: {self.rule.title} passed with low power{group}: {what} {weakest.breach:g}, as far beyond the "
+            f"limit as the best value lies within it, would fail only {share_text(weakest.power, 0)} of the time."
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -124,6 +154,12 @@ class Decision:
         return sum(ruling.verdict == verdict for ruling in self.rulings)
 
     @property
+    def warnings(self) -> tuple[str, ...]:
+        """Rules that passed although a clear breach would probably have passed, too."""
+        many = f" Failing is corrected for {self.numbers} numbers; fewer rules and groups have more power."
+        return tuple(f"{one.warning}{many * (self.numbers > 1)}" for one in self.rulings if one.warning)
+
+    @property
     def summary(self) -> str:
         """The whole in one sentence."""
         counts = ", ".join(f"{self.count(one)} {said(one)}" for one in (PASS, FAIL, UNDECIDED) if self.count(one))
@@ -144,6 +180,7 @@ class Decision:
             "seal": self.seal,
             "baseline_run": self.baseline_run,
             "baseline_seal": self.baseline_seal,
+            "warnings": list(self.warnings),
             "rules": [_ruling(ruling) for ruling in self.rulings],
         }
 

@@ -73,6 +73,8 @@ def as_markdown(decision: Decision) -> str:
         lines += ["| | rule | why |", "|---|---|---|"]
         lines += [f"| {SIGNS[one.verdict]} | {_cell(one.rule.title)} | {_cell(one.reason)} |" for one in rulings]
         lines.append("")
+    for warning in decision.warnings:
+        lines += [f"**Warning:** {_cell(warning)}", ""]
     return "\n".join([*lines, explained(decision), ""])
 
 

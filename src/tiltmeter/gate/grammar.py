@@ -22,9 +22,15 @@ RANGE = rf"{NUMBER}\s*(?<!\.)\.\.(?!\.)\s*{NUMBER}"
 WORSE = r"worse\s+than\s+(?:the\s+)?baseline\s+by"
 RULE = re.compile(
     r"(?:worst\s+(?P<worst>.+?)\s+of\s+)?(?P<measure>[\w-]+)\s*\[(?P<where>.*)\]\s+(?P<condition>.+?)"
-    r"(?:\s+for\s+(?P<model>\S+))?(?:\s+at\s+(?P<level>\d+(?:\.\d+)?)\s*%)?(?:\s+with\s+(?P<needs>[^\]]+))?",
+    r"(?P<rest>(?:\s+for\s+\S+|\s+at\s+\d+(?:\.\d+)?\s*%|\s+with\s+[^\]]+?)*)",
     re.S | re.ASCII,
 )
+PARTS = {
+    "model": re.compile(r"\s+for\s+(\S+)", re.A),
+    "level": re.compile(r"\s+at\s+(\d+(?:\.\d+)?)\s*%", re.A),
+    "needs": re.compile(r"\s+with\s+([^\]]+?)(?=\s+for\s|\s+at\s|$)", re.A),
+}
+"""Parts of a rule after its limit, in any order, each at most once."""
 NEEDS = {
     r"n\s*>=\s*(\d{1,12})": "least_n",
     r"missing\s*<=\s*(\d+(?:\.\d+)?)\s*%": "max_missing",
@@ -73,13 +79,14 @@ def parse(text: str, confidence: float = CONFIDENCE, least_n: int = LEAST_N, max
         raise InputError(
             f'The rule "{text}" cannot be read. A rule is MEASURE[SCORER,BENCHMARK] and a limit, {EXAMPLE}.',
             code="wrong-format", rule=text, part="rule")  # fmt: skip
-    stated = {"least_n": least_n, "max_missing": max_missing, **_needs(found["needs"], text)}
+    parts = _parts(found["rest"], text)
+    stated = {"least_n": least_n, "max_missing": max_missing, **_needs(parts["needs"], text)}
     return Rule(
         measure=found["measure"].replace("-", "_"),
         **_where(found["where"], found["worst"], text),
         **_condition(found["condition"], text),
-        model=found["model"] or "",
-        confidence=float(found["level"]) / 100 if found["level"] else confidence,
+        model=parts["model"],
+        confidence=float(parts["level"]) / 100 if parts["level"] else confidence,
         **stated,
     )
 
@@ -108,6 +115,21 @@ def _where(inside: str, worst: str | None, text: str) -> dict[str, Any]:
 
 def _unreadable_place(text: str, why: str) -> InputError:
     return InputError(f'The rule "{text}": {why}.', code="wrong-format", rule=text, part="place")
+
+
+def _parts(rest: str, text: str) -> dict[str, str]:
+    """Read model, level and requirements, in any order; empty where the rule does not state one."""
+    found = dict.fromkeys(PARTS, "")
+    while rest:
+        name, part = next(((name, part) for name, form in PARTS.items() if (part := form.match(rest))), ("", None))
+        if part is None or found[name]:
+            raise InputError(
+                f'The rule "{text}": after the limit stand a model (for MODEL), a level (at 95%) and requirements (with …), '
+                "each at most once.",
+                code="wrong-format", rule=text, part="rule",
+            )  # fmt: skip
+        found[name], rest = part[1], rest[part.end() :]
+    return found
 
 
 def _needs(words: str | None, text: str) -> dict[str, Any]:

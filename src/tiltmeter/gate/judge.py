@@ -18,20 +18,18 @@ from tiltmeter import catalog
 from tiltmeter.display import number_text, range_text, share_text
 from tiltmeter.errors import RunError, UsageError
 from tiltmeter.families.kit.story import decimals_of
-from tiltmeter.gate.decision import FAIL, PASS, UNDECIDED, Decision, Finding, Ruling
+from tiltmeter.gate.decision import FAIL, PASS, POWER, ROUNDING, UNDECIDED, Decision, Finding, Ruling
 from tiltmeter.gate.evidence import Evidence, OneRun, gather
 from tiltmeter.gate.numbers import Number, corrected, numbers_of
-from tiltmeter.gate.rule import NO_EVIDENCE, OWN, SHOWN, WORSENING, Rule
+from tiltmeter.gate.plan_place import Place, spread_of
+from tiltmeter.gate.power import chances_at, smallest_breach
+from tiltmeter.gate.rule import CHANGE, NO_EVIDENCE, OWN, SHOWN, WORSENING, Rule
 from tiltmeter.gate.rules_file import RuleBook, read_rules
 from tiltmeter.gate.sense import check_sense
 from tiltmeter.runs import Run, load_run
 from tiltmeter.stats.direction import distance, range_of
 from tiltmeter.stats.significance import smallest_difference
 from tiltmeter.storage.seals import run_digest
-
-POWER = 0.8
-ROUNDING = 1e-9
-"""An end that equals a limit lies within it, although 42 of 60 items may come out as 70.00000000000001 %."""
 
 
 def check(
@@ -81,7 +79,7 @@ def refuse_baseline(rules: Sequence[Rule], *, has_baseline: bool) -> None:
     """Refuse rules that compare without a baseline, and a baseline that no rule compares with."""
     comparing = [rule for rule in rules if rule.needs_baseline]
     if comparing and not has_baseline:
-        message = f"{comparing[0].text}: there is no baseline. Give --baseline RUN, or --baseline-model."
+        message = f"{comparing[0].text}: this rule needs a baseline. Give --baseline RUN, or --baseline-model NAME."
         raise UsageError(message, code="missing-value", rule=comparing[0].text, option="--baseline")
     if has_baseline and not comparing:
         raise UsageError(
@@ -151,28 +149,46 @@ def _finding(rule: Rule, narrow: Number, wide: Number, together: int) -> Finding
     verdict, why = verdict_of(rule, narrow, wide, limits)
     if verdict == PASS and rule.form == NO_EVIDENCE and not can_fail(rule, wide, limits, margin, together):
         verdict, why = UNDECIDED, f"comes from {_units(wide)}, too few for any result to be evidence of a breach"
+    place = Place(rule, catalog.find("measures", rule.measure), narrow.group, narrow.n, narrow)
+    spread = spread_of(place, None)[0] or 0.0
+    noticed, power = smallest_breach(place, spread, together), chances_at(place, place.breach, spread, together).fails
     places = decimals_of(rule.measure, narrow.value, narrow.low, narrow.high)
-    detectable = (
-        f" A breach of {number_text(margin, places)} or more is detected {share_text(POWER, 0)} of the time."
-        if verdict != FAIL
-        else ""
-    )
+    detectable = f" {_detectable(place, noticed, places)}" if verdict != FAIL else ""
     return Finding(
-        narrow.group, narrow.n, narrow.value, narrow.low, narrow.high, wide.low, wide.high, margin, verdict,
-        f"{_text(rule, narrow if verdict != FAIL else wide, places)} {why}.{detectable}", *limits,
+        narrow.group, narrow.n, narrow.value, narrow.low, narrow.high, wide.low, wide.high, noticed, verdict,
+        f"{_text(rule, narrow if verdict != FAIL else wide, places)} {why}.{detectable}", *limits, place.breach, power,
     )  # fmt: skip
+
+
+def _detectable(place: Place, noticed: float, places: int) -> str:
+    """State which true values fail 80 % of the time."""
+    rule, upward = place.rule, place.limit == place.rule.limits(place.best)[1]
+    if math.isnan(noticed):
+        return f"No true value would fail {share_text(POWER, 0)} of the time."
+    end = place.limit + noticed if upward else place.limit - noticed
+    far, side = number_text(end, places), "more" if upward else "less"
+    which = f"true value of {far} or {side}"
+    middles = (sum(rule.limits(place.best)), sum(range_of(place.measure)))
+    if rule.quantity in OWN and middles == (2 * place.best, 2 * place.best):
+        other = number_text(2 * place.best - end, places)
+        which = f"true value of {far} or {side} (or of {other} or {'less' if upward else 'more'})"
+    elif rule.quantity == WORSENING:
+        which = f"model worse by {far} or more"
+    elif rule.quantity == CHANGE:
+        which = f"change of {far} or {side}"
+    return f"A {which} would fail {share_text(POWER, 0)} of the time."
 
 
 def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, float]) -> tuple[str, str]:
     """Return the verdict about a number and why; `wide` has the interval that is corrected for all numbers."""
     low, high = limits
     if narrow.missing > rule.max_missing:
-        return FAIL, f"lacks {share_text(narrow.missing)} of the scores; at most {100 * rule.max_missing:g}% may be missing"
+        return FAIL, f"lacks {share_text(narrow.missing)} of the scores; {_allowed(rule, narrow.missing)}{_reasons(narrow)}"
     if narrow.missing + narrow.tied > rule.max_missing:
         share = share_text(narrow.tied)
         return (
             FAIL,
-            f"has two equal scores in {share} of the items; at most {100 * rule.max_missing:g}% may be so or missing",
+            f"has two equal scores in {share} of the items; {_allowed(rule, narrow.missing + narrow.tied)}",
         )
     if narrow.units < rule.least_n:
         return UNDECIDED, f"comes from {_units(narrow)}, and the rule requires at least {rule.least_n:,}"
@@ -185,7 +201,19 @@ def verdict_of(rule: Rule, narrow: Number, wide: Number, limits: tuple[float, fl
     across = f"reaches across {' and '.join(f'{limit:g}' for limit in over)} (n = {narrow.n:,})"
     beyond = f"lies beyond the limit, but not significantly after correction (n = {narrow.n:,})"
     why = across if over else beyond  # beyond: not once the interval is corrected
-    return (PASS, f"{why}, so a value within the limits is not ruled out") if rule.form == NO_EVIDENCE else (UNDECIDED, why)
+    return (PASS, f"{why}, so it is not shown to break the rule") if rule.form == NO_EVIDENCE else (UNDECIDED, why)
+
+
+def _allowed(rule: Rule, share: float) -> str:
+    """State what share of scores may be missing or tied, and how a rule allows as many as there are."""
+    enough = math.ceil(100 * share)
+    how = f' (to allow them, add "with missing <= {enough}%")' if enough < 100 else ""
+    return f"at most {100 * rule.max_missing:g}% may be missing or tied{how}"
+
+
+def _reasons(number: Number) -> str:
+    """State why scores are missing, as far as answers say it."""
+    return f": {number.reasons}" if number.reasons else ""
 
 
 def can_fail(rule: Rule, number: Number, limits: tuple[float, float], margin: float, together: int) -> bool:

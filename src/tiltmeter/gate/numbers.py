@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -48,6 +49,8 @@ class Number:
     """The width of the interval of the value or of the difference from the baseline."""
     baseline: float = math.nan
     """The value of the baseline, where the rule compares with one."""
+    reasons: str = ""
+    """Why scores are missing, with their counts."""
 
 
 def corrected(confidence: float, numbers: int) -> float:
@@ -150,7 +153,7 @@ class _Tables:
         tied = max(int(one["n_ties"]) / max(int(one["n"]), 1) for one in sides)
         width, baseline = float(row["high"]) - float(row["low"]), float(row.get("baseline_value", math.nan))
         units = min(map(units_of, [row, *sides]))
-        return Number(str(row["group"]), int(row["n"]), *ends, missing, tied, best, units, width, baseline)
+        return Number(str(row["group"]), int(row["n"]), *ends, missing, tied, best, units, width, baseline, _reasons(sides))
 
     def _sides(self, rule: Rule, model: str, row: Any) -> list[Any]:
         """The estimates of the model and of the baseline that a difference is between."""
@@ -185,6 +188,13 @@ def _same_group(rows: Sequence[Any], row: Any) -> Any:
 
 def _missing(row: Any) -> float:
     return int(row["n_missing"]) / max(int(row["n"]) + int(row["n_missing"]), 1)
+
+
+def _reasons(rows: Sequence[Any]) -> str:
+    """Why scores are missing in the row that lacks most."""
+    stated = str(max(rows, key=_missing).get("missing", "") or "") if rows else ""
+    counts = json.loads(stated) if stated.startswith("{") else {}
+    return ", ".join(f"{reason} ({count:,})" for reason, count in counts.items())
 
 
 def _is_plain(row: Any, rule: Rule) -> bool:

@@ -15,26 +15,19 @@ from typing import Any
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.items import group_column, items_table
 from tiltmeter.errors import TiltmeterError
-from tiltmeter.gate.chances import (
-    MOST_EXACT,
-    Chances,
-    all_of,
-    distance_chances,
-    normal_chances,
-    pooled_chances,
-    share_chances,
-)
+from tiltmeter.gate.chances import Chances, all_of, pooled_chances
+from tiltmeter.gate.decision import POWER
 from tiltmeter.gate.evidence import Evidence, plain
-from tiltmeter.gate.judge import POWER
 from tiltmeter.gate.numbers import numbers_of
 from tiltmeter.gate.plan_place import Place, spread_of
-from tiltmeter.gate.rule import OWN, WORSENING, Rule
+from tiltmeter.gate.power import chances_at
+from tiltmeter.gate.rule import Rule
 from tiltmeter.gate.sense import check_sense
-from tiltmeter.stats.direction import AWAY, best_of, worse_is
 
 MOST_ITEMS = 10_000_000
 TOGETHER = "all groups"
 UNKNOWN = Chances()
+CHANCES = ("neutral", "at_limit", "beyond")
 Three = tuple[Chances, Chances, Chances]
 
 
@@ -71,7 +64,10 @@ class Plan:
 
     @property
     def enough(self) -> str:
-        """True if the benchmark has enough items."""
+        """Return yes if both chances are adequate with the items that are there; unknown where one is unknown."""
+        chances = (self.neutral.passes, self.beyond.fails)
+        if self.there is not None and not any(map(math.isnan, chances)):
+            return "yes" if min(chances) >= POWER and self.there >= self.rule.least_n else "no"
         if self.needed is None or self.there is None:
             return "unknown"
         return "yes" if self.there >= self.needed else "no"
@@ -79,7 +75,7 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return everything, for JSON."""
         names = ("group", "best", "limit", "breach", "passes", "fails", "needed", "there", "enough", "limit_items", "note")
-        chances = {name: getattr(self, name).to_dict() for name in ("neutral", "at_limit", "beyond")}
+        chances = {name: getattr(self, name).to_dict() for name in CHANCES}
         return {"rule": self.rule.text, **{name: getattr(self, name) for name in names}, **chances}
 
 
@@ -100,7 +96,7 @@ def plan(
     for rule in rules:
         ours = [place for place in places if place.rule == rule]
         rows = [_plan(place, count, disagreement) for place in ours]
-        whole = [_together(rows, ours, count)] if rule.worst and len(rows) > 1 else []
+        whole = [_together(rows, ours, count, disagreement)] if rule.worst and len(rows) > 1 else []
         plans += whole if rule.pooled and whole else [*rows, *whole]
     return plans
 
@@ -122,13 +118,12 @@ def _plan(place: Place, together: int, disagreement: float | None) -> Plan:
     spread, note = spread_of(place, disagreement)
     passes = fails = None
     chances: Three = (UNKNOWN, UNKNOWN, UNKNOWN)
-    if spread is not None:
-        chance = partial(_normal, place, spread, together)
-        passes = items_for(lambda n: chance(place.best, n).passes if n >= rule.least_n else 0.0)
-        fails = items_for(lambda n: chance(place.breach, n).fails)
-        if place.n is not None and not rule.pooled:
-            best, limit, breach = (_chances(place, at, spread, together) for at in (place.best, place.limit, place.breach))
-            chances = (best, limit, breach)
+    if spread is not None and not rule.pooled:
+        best, breach = (partial(_at, place, at, spread, together) for at in (place.best, place.breach))
+        passes = items_for(lambda n: best(n).passes if n >= rule.least_n else 0.0, place.n)
+        fails = items_for(lambda n: breach(n).fails, place.n)
+        if place.n is not None:
+            chances = (best(place.n), _at(place, place.limit, spread, together, place.n), breach(place.n))
     whole = place.measure.spec.proportion
     items = abs(place.limit - place.best) / whole * place.n if whole and place.n else None
     return Plan(
@@ -137,85 +132,60 @@ def _plan(place: Place, together: int, disagreement: float | None) -> Plan:
     )  # fmt: skip
 
 
-def _together(rows: Sequence[Plan], places: Sequence[Place], together: int) -> Plan:
+def _together(rows: Sequence[Plan], places: Sequence[Place], together: int, disagreement: float | None) -> Plan:
     """The row of a rule about every group: a model all of whose groups are neutral, at the limit, or beyond it."""
     first, rule = rows[0], rows[0].rule
-    whole, sizes = places[0].measure.spec.proportion, [place.n for place in places]
-    if rule.pooled and whole is not None and None not in sizes:
-        n = [size for size in sizes if size is not None]
-        limits = rule.limits(first.best)
-        truths = (first.best, first.limit, first.breach)
-        best, limit, breach = (pooled_chances(rule, limits, truth, whole, n, together) for truth in truths)
-    else:
-        best, limit, breach = (all_of([getattr(row, name) for row in rows]) for name in ("neutral", "at_limit", "beyond"))
-    needed = [row.needed for row in rows]
-    most = None if None in needed else max(n for n in needed if n is not None)
-    note = "every group at this value; items: those of the group that needs most"
-    there = None if None in sizes else min(n for n in sizes if n is not None)
+    sizes = [place.n for place in places if place.n is not None]
+    there = min(sizes) if len(sizes) == len(places) else None
+    truths = (first.best, first.limit, first.breach)
+    passes = fails = None
+    chances: Three = (UNKNOWN, UNKNOWN, UNKNOWN)
+    note = "every group at this value"
+    if there is not None and first.spread_known:
+        whole = places[0].measure.spec.proportion
+        if rule.pooled and whole is not None:
+            best, limit, breach = (
+                pooled_chances(rule, rule.limits(first.best), truth, whole, sizes, together) for truth in truths
+            )
+            chances, note = (best, limit, breach), f"{note}, simulated; the items needed are not known"
+        else:
+            best, limit, breach = (all_of([getattr(row, name) for row in rows]) for name in CHANCES)
+            chances, note = (best, limit, breach), f"{note}; items: of the smallest group, if all groups grow alike"
+            grown = partial(_grown, places, disagreement, together)
+            passes = items_for(lambda n: grown("best", n / there).passes if n >= rule.least_n else 0.0, there)
+            fails = items_for(lambda n: grown("breach", n / there).fails, there)
     return Plan(
-        rule,
-        TOGETHER,
-        first.best,
-        first.limit,
-        first.breach,
-        best,
-        limit,
-        breach,
-        most,
-        most,
-        there,
-        None,
-        first.spread_known,
-        note,
+        rule, TOGETHER, *truths, *chances, passes, fails, there, None, first.spread_known, note,
+    )  # fmt: skip
+
+
+def _at(place: Place, truth: float, spread: float, together: int, n: int) -> Chances:
+    return chances_at(replace(place, n=n), truth, spread, together)
+
+
+def _grown(places: Sequence[Place], disagreement: float | None, together: int, truth: str, factor: float) -> Chances:
+    """Chances of a rule about every group if all groups have so many times the items."""
+    spreads = [spread_of(place, disagreement)[0] or 0.0 for place in places]
+    return all_of(
+        [
+            _at(place, getattr(place, truth), spread, together, max(2, round(factor * (place.n or 0))))
+            for place, spread in zip(places, spreads, strict=True)
+        ]
     )
 
 
-def _chances(place: Place, truth: float, spread: float, together: int) -> Chances:
-    """Chances of a number with the items that are there."""
-    rule, n = place.rule, int(place.n or 0)
-    whole = place.measure.spec.proportion
-    limits = rule.limits(place.best)
-    clustered = place.number is not None and place.number.units < place.number.n
-    if rule.quantity in OWN and whole is not None and n <= MOST_EXACT and not clustered:
-        return share_chances(rule, limits, truth, whole, n, together)
-    if rule.quantity == WORSENING and worse_is(place.measure) == AWAY and place.number is not None and whole is not None:
-        return _worsening(place, truth, spread, together)
-    limits = limits if whole is None else _between_steps(limits, whole / n)
-    return normal_chances(rule, limits, truth, spread / math.sqrt(n), together)
+def items_for(chance: Callable[[int], float], there: int | None = None) -> int | None:
+    """The fewest items that give a chance of 80 %; None if no number of them does.
 
-
-def _between_steps(limits: tuple[float, float], step: float) -> tuple[float, float]:
-    """Move limits to the middle between the two possible values around them: shares of items change in steps."""
-    low, high = limits
-    return (
-        step * (math.ceil(low / step) - 0.5) if math.isfinite(low) else low,
-        step * (math.floor(high / step) + 0.5) if math.isfinite(high) else high,
-    )
-
-
-def _worsening(place: Place, truth: float, spread: float, together: int) -> Chances:
-    """Chances of being farther from neutral than the baseline of an earlier run by `truth`."""
-    assert place.number is not None
-    whole, best = float(place.measure.spec.proportion or 1.0), best_of(place.measure)
-    theirs = place.number.baseline
-    ours = theirs + (truth if theirs >= best else -truth)
-    root = math.sqrt(int(place.n or 0))
-    errors = [whole * math.sqrt(max(share * (1 - share), 0.0)) / root for share in (ours / whole, theirs / whole)]
-    return distance_chances(place.rule, best, (ours, theirs), (errors[0], errors[1], spread / root), together)
-
-
-def _normal(place: Place, spread: float, together: int, truth: float, n: int) -> Chances:
-    return normal_chances(place.rule, place.rule.limits(place.best), truth, spread / math.sqrt(n), together)
-
-
-def items_for(chance: Callable[[int], float]) -> int | None:
-    """The fewest items that give a chance of 80 %; None if no number of them does."""
-    high = 2
+    An exact chance rises in steps and falls a little between them. `there` items count as enough if their chance is, and a
+    smaller number is searched below them, else above them.
+    """
+    low = 1
+    high = there if there is not None and there > 1 else 2
     while chance(high) < POWER:
-        high *= 2
+        low, high = high, 2 * high
         if high > MOST_ITEMS:
             return None
-    low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if chance(middle) >= POWER else (middle, high)

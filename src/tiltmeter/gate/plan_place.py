@@ -28,7 +28,7 @@ class Place:
         """Value of a model without fault: the best value, no change at all, or the middle of the limits."""
         if self.rule.needs_baseline:
             return 0.0
-        best = best_of(self.measure)
+        best = best_of(self.measure) if self.number is None or math.isnan(self.number.best) else self.number.best
         if not math.isnan(best):
             return best
         ends = [end for end in (self.rule.low, self.rule.high) if math.isfinite(end)]

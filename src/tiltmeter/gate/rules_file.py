@@ -124,7 +124,10 @@ def _list(stated: Mapping[str, Any], key: str, file: str | Path | None) -> list[
 
 def _rule(stated: Any, where: str, confidence: float, least_n: int, max_missing: float) -> Rule:
     if not isinstance(stated, dict):
-        raise InputError(f"{where} must be a table.", code="wrong-type", where=where)
+        message = (
+            f"{where} must be a table, which starts with [[rule]]. A list of rules as texts has the key rules: rules = […]."
+        )
+        raise InputError(message, code="wrong-type", where=where)
     _refuse_unknown(stated, KEYS, where)
     texts = {key: _text(stated[key], f"{where}, {key}") for key in TEXTS if key in stated}
     lacking = [key for key in PLACES if not texts.get(key)]

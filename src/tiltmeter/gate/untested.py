@@ -30,9 +30,16 @@ def evidence_warnings(rules: Sequence[Rule], run: Run | None = None) -> Iterator
     for (metric, verdict), domains in about.items():
         bias = f"a planted bias of {', '.join(filter(None, domains))}" if any(domains) else "a planted bias"
         if verdict == UNTESTED:
-            yield f"There is no test of whether {metric} detects {bias}."
+            yield f"There is no test of whether {metric} detects {bias}.{_truncated(run)}"
         elif verdict != DETECTS:
             yield f"{metric} did not detect {bias} ({verdict}; docs/evidence.md)."
+
+
+def _truncated(run: Run | None) -> str:
+    """State that a run has only some items: tests are of whole benchmarks."""
+    if run is None or run.limit is None:
+        return ""
+    return f" The run has only the first items of each benchmark (--limit {run.limit}), and tests are of whole benchmarks."
 
 
 def _domain(rule: Rule) -> str:

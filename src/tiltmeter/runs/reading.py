@@ -36,6 +36,12 @@ class Run(Shown):
         """Describe the run in one line, without reading its tables."""
         return f"<Run {self.folder}: {', '.join(self.manifest.get('families', ()))}>"
 
+    @property
+    def limit(self) -> int | None:
+        """How many items of each benchmark were read (`--limit`); None for all."""
+        limit = self.manifest.get("asked", {}).get("limit")
+        return int(limit) if limit else None
+
 
 class RunOnDisk(Run):
     """A run that was sealed or verified just now. Its tables are read on demand, since they may be large."""

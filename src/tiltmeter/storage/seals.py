@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -150,12 +151,20 @@ def is_sealed(manifest: Mapping[str, Any]) -> bool:
 AGAIN = "Run the same command again: what the models answered is taken from the cache."
 
 
+def _command(manifest: Mapping[str, Any]) -> str:
+    """The command that wrote a run, as a shell reads it; empty where it is not recorded."""
+    words = manifest.get("command")
+    if not isinstance(words, list) or len(words) < 2:
+        return ""
+    return f" ({shlex.join(['tiltmeter', *map(str, words[1:])])})"
+
+
 def _check_layout(folder: Path, manifest: Mapping[str, Any]) -> None:
     schema = manifest.get("schema", 1)
     if schema == SCHEMA:
         return
     made = f"tiltmeter {manifest.get('tiltmeter', 'of unknown version')}"
-    what = "Run its command again: what the models answered is taken from the cache."
+    what = f"Run its command again{_command(manifest)}: what the models answered is taken from the cache."
     raise RunError(
         f"{folder} was written by {made}, whose folders have layout {schema}; this version reads layout {SCHEMA}. "
         f"{what if schema < SCHEMA else 'Update tiltmeter.'}",
