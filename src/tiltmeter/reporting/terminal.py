@@ -121,7 +121,7 @@ def _clusters(rows: Sequence[Any]) -> Iterator[Column]:
     """The number of independent clusters beside n, where intervals rest on them."""
     details = [details_of(row) for row in rows]
     for head, name in CLUSTERS.items():
-        cells = [f"{one[name]:,.0f}" if name in one else "" for one in details]
+        cells = [f"{int(one[name]):,}" if name in one else "" for one in details]
         if any(cell and cell != f"{row['n']:,}" for cell, row in zip(cells, rows, strict=True)):
             yield Column(head, cells, "number", 0.4)
 
