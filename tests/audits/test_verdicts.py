@@ -15,13 +15,14 @@ import pytest
 import tiltmeter
 from tiltmeter.audits.cells import cells_of, no_verdicts, untested_reasons, with_unmeasured
 from tiltmeter.audits.deciding import key_of
-from tiltmeter.audits.page import headlines
+from tiltmeter.audits.page import headlines, tone_of
 from tiltmeter.audits.verdicts import (
     ALIKE,
     AWAY,
     BIAS,
     CANNOT,
     DIFFERS,
+    LESS,
     MORE,
     NONE,
     NOT_MEASURED,
@@ -217,3 +218,14 @@ def test_the_floor_of_seats_mean_is_lower_by_more_resamples() -> None:
     )
     few, many = (tiltmeter.estimate(answers, "mean_abs_effect", by=(), resamples=n).iloc[0]["p"] for n in (100, 2000))
     assert few == pytest.approx(1 / 101) and many == pytest.approx(1 / 2001)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "change", "tone"),
+    [(MORE, "further", "bad"), (MORE, "closer", "other"), (LESS, "closer", "good"), (LESS, "further", "other")],
+)
+def test_only_a_change_away_from_neutral_is_an_alarm(verdict: str, change: str, tone: str) -> None:
+    table = estimates_table([pairs("plumb-pairs", "race", 54.3, 0.9)])
+    (against,) = differences_of(differences_table([moved("plumb-pairs", "race", 0.0001)]), "m", FACTS, table)
+    one = replace(against, verdict=verdict, change=change)
+    assert tone_of(one) == tone_of(cells_of([one])[0]) == tone

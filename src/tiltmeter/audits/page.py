@@ -12,6 +12,7 @@ from tiltmeter.reporting.html.render import render, resource
 if TYPE_CHECKING:
     from tiltmeter.audits.cells import Cell
     from tiltmeter.audits.execute import Audit
+    from tiltmeter.audits.verdicts import Verdict
 
 TONES = {BIAS: "bad", MORE: "bad", AWAY: "other", LESS: "good", DIFFERS: "other", FARTHER: "bad", NEARER: "good",
          NOT_MEASURED: "missing"}  # fmt: skip
@@ -38,12 +39,21 @@ def audit_page(audit: Audit) -> str:
         "kinds": list(measured),
         "unmeasured": {one.kind: one.reason for one in audit.verdicts if one.kind not in measured},
         "rows": _rows([cell for cell in audit.cells if cell.kind in measured]),
-        "tone": lambda decision: TONES.get(decision.verdict, "open"),
+        "tone": tone_of,
         "requirements": REQUIREMENTS,
         "evaluations": audit.run.manifest.get("evaluations", ()),
         "started": str(audit.run.manifest.get("started", ""))[:10],
     }
     return render("audit.html.j2", variables, resource("page.js"))
+
+
+def tone_of(decision: Verdict | Cell) -> str:
+    """The tone of a verdict. A change towards stereotypes that ends closer to neutral is no alarm, nor the reverse good."""
+    tests: Sequence[Any] = getattr(decision, "tests", (decision,))
+    changes = {one.change for one in tests if one.verdict == decision.verdict}
+    if (decision.verdict == MORE and changes == {"closer"}) or (decision.verdict == LESS and "further" in changes):
+        return "other"
+    return TONES.get(decision.verdict, "open")
 
 
 def headlines(audit: Audit) -> list[str]:

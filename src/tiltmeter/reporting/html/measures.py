@@ -277,7 +277,9 @@ def line(row: Any, scale: Scale, *, leaning: bool) -> Line:
 def _clusters(row: Any) -> str:
     """The number of independent clusters, where it differs from n."""
     details = details_of(row)
-    found = [f" ({int(details[name]):,} {word})" for word, name in CLUSTERS.items() if details.get(name, row["n"]) != row["n"]]
+    found = [
+        f" ({int(details[name]):,} {word})" for word, name in CLUSTERS.items() if details.get(name, row["n"]) != row["n"]
+    ]
     return found[0] if found else ""
 
 
