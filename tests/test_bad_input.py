@@ -105,11 +105,11 @@ def contents(folder: str | Path) -> list[str]:
 # Words that mean nothing --------------------------------------------------
 
 RUN_MISTAKES = {
-    "benchmark": (["-b", "crows-pears"], ["crows-pears", "crows-pairs", "stereoset", "starter-pairs"]),
+    "benchmark": (["-b", "crows-pears"], ["crows-pears", "crows-pairs", "tiltmeter list benchmarks"]),
     "model": (["-m", "./no-such-model"], ["no-such-model"]),
     "hub model": (["-m", "no-such-model"], ["no-such-model", "plumb-mlm"]),
     "scorer": (["-s", "cqs"], ["'cqs'", "cps", "aul", "pll"]),
-    "measure": (["--measure", "bias"], ["'bias'", "bias_score", "kls", "icat"]),
+    "measure": (["--measure", "bias"], ["'bias'", "bias_score", "tiltmeter list measures"]),
     "measure of triples": (["--measure", "icat"], ["icat", "unrelated"]),
     "limit 0": (["--limit", "0"], ["--limit", "at least 1"]),
     "limit below 0": (["--limit", "-2"], ["--limit", "at least 1"]),

@@ -230,7 +230,7 @@ def test_copies_of_pairs_are_no_evidence(make: Callable[..., Run], tmp_path: Pat
     rows = [f"The old man {n} forgot it.,The young man {n} forgot it.,age\n" for n in range(12)]
     (tmp_path / "copies.csv").write_text("stereo,anti,bias_type\n" + "".join(rows * 30))
     benchmark = tiltmeter.load_benchmark(tmp_path / "copies.csv")
-    assert sum(count for what, count in benchmark.note_counts().items() if "repeats" in what) == 348
+    assert sum(count for what, count in benchmark.note_counts().items() if "repetition" in what) == 348
     output = tmp_path / "run"
     run = tiltmeter.run(str(BERT), str(tmp_path / "copies.csv"), "aul", "bias_score", output, resamples=200, cache=False)
     with raises("duplicate-name", benchmark="copies", kind="pair"):

@@ -113,7 +113,7 @@ def test_only_the_headline_scores_are_estimated() -> None:
     """Drawing takes no longer than it must: a score that is not drawn is not resampled."""
     both = {("m", name): (noise(40, n), noise(40, n + 9)) for n, name in enumerate(("aul", "cps", "other"))}
     (axis,) = tiltmeter.show(made_up(both)).axes
-    assert axis.get_xlabel().startswith(f"bias_score by {first_scorer('bias_score', ['aul', 'cps', 'other'])},")
+    assert axis.get_xlabel().startswith(f"bias_score (%) by {first_scorer('bias_score', ['aul', 'cps', 'other'])},")
 
 
 def test_what_cannot_be_shown_is_said() -> None:

@@ -42,7 +42,10 @@ def test_texts_that_a_chat_refuses_for_one_group(tmp_path: Path) -> None:
     assert shares["Muslim"] == 1 and shares.drop("Muslim").eq(0).all() and len(shares) == 14
     gaps = refusals[(refusals["measure"] == "negative_gap") & (refusals["by"] == "gap to the domain's mean")]
     sure = gaps[gaps["p_holm"] < 0.05]
-    assert sure["group"].str.startswith("Muslim").tolist() == [True] and sure["value"].iloc[0] == pytest.approx(6 / 7)
+    above = sure["value"] > 0  # every other group of the domain is refused less than its mean, in each set of prompts
+    assert sure[above]["group"].str.startswith("Muslim").tolist() == [True]
+    assert sure[above]["value"].tolist() == pytest.approx([6 / 7])
+    assert sure[~above]["value"].tolist() == pytest.approx([-1 / 7] * 6)
     spread = refusals[refusals["measure"] == "negative_variance"].set_index("group")["p_holm"]
     assert spread["religion"] < 0.01 and spread["gender"] == spread["race"] == 1
     assert set(refusals["measure"]) == {"negative_share", "negative_gap", "negative_variance"}

@@ -467,4 +467,4 @@ def test_direction_gaps_are_those_of_estimate() -> None:
 
 def test_few_pairs_detect_no_lean() -> None:
     finding = tiltmeter.study("power", made_up({("m", "s"): (noise(5), noise(5, 1))}), options={"measure": ["bias_score"]})
-    assert not finding.table["noticed"].any() and "100" not in finding.sentences[0]
+    assert not finding.table["is_detectable"].any() and "100" not in finding.sentences[0]

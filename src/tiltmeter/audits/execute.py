@@ -178,7 +178,7 @@ def audit(  # noqa: PLR0913 (what a caller decides, by name)
         >>> with TemporaryDirectory() as folder:
         ...     audit = tiltmeter.audit("plumb-mlm", output=folder + "/audit", level="quick", options=options)
         >>> audit.model, audit.biased_domains, audit.exit_code
-        ('plumb-mlm', ['gender'], 0)
+        ('plumb-mlm', [], 0)
     """
     options, folder = options or Options(), Path(output)
     if (folder / MANIFEST).is_file():

@@ -40,6 +40,9 @@ FORMER_KINDS = {"judges": "classifiers"}
 MOST_LISTED = 24
 """A message lists so many names; of more it names the command that lists them."""
 MOST_MEANT = 3
+"""So many names are suggested."""
+LEAST_START = 2
+"""A name that is longer than this is also taken for the beginning of others."""
 FILE_OPTIONS = {"benchmarks": "-b", "scorers": "-s", "measures": "--measure"}
 """The options that take a Python file in place of a name."""
 
@@ -240,7 +243,10 @@ def meant(kind: str, name: str) -> str:
     >>> meant("scorers", "pl"), meant("scorers", "no such thing")
     (" Did you mean 'pll'?", '')
     """
-    near = [f"'{public_name(each, kind)}'" for each in get_close_matches(_plain(name), names(kind), MOST_MEANT)]
+    plain, every = _plain(name), names(kind)
+    longer = [each for each in every if len(plain) > LEAST_START and each.startswith(plain)]
+    meant_names = dict.fromkeys([*longer, *get_close_matches(plain, every, MOST_MEANT)])
+    near = [f"'{public_name(each, kind)}'" for each in [*meant_names][:MOST_MEANT]]
     return f" Did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?" if near else ""
 
 

@@ -47,7 +47,7 @@ def show(what: Showable | pd.DataFrame, *, width: str | float = "one", by: str =
         >>> import tiltmeter
         >>> scores = tiltmeter.score("plumb-mlm", tiltmeter.load_benchmark("plumb-pairs", limit=8), "sss", cache=False)
         >>> tiltmeter.show(tiltmeter.estimate(scores, "bias_score", by=())).axes[0].get_xlabel()
-        'bias_score by sss, with interval'
+        'bias_score (%) by sss, with\\ninterval'
     """
     if isinstance(what, Finding):
         return _for_notebooks(what.draw(width=width))

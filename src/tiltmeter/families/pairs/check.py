@@ -121,7 +121,7 @@ def choose_scorers(model: LanguageModel | ServedModel, benchmark: Benchmark, nam
     wanted = every or names or own or default_scorers(model, benchmark)
     chosen = [catalog.find("scorers", name) for name in dict.fromkeys(wanted)]
     for entry in chosen:
-        view = _view_of(entry)
+        view = _view_of(entry) if entry.name in names else VIEWS[entry.scorer.view]
         if isinstance(model, ServedModel):
             _refuse_unserved(model, entry)
             continue

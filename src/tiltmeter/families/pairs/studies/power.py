@@ -145,13 +145,17 @@ def _sentences(table: Any, apart: list[dict[str, Any]], wanted: float) -> Iterat
         )
         of_benchmark = types[(types["benchmark"] == benchmark) & (types["measure"] == "bias_score")]
         if len(of_benchmark):
-            worst = of_benchmark.loc[of_benchmark["smallest_lean"].where(of_benchmark["noticed"], np.inf).idxmax()]
+            worst = of_benchmark.loc[of_benchmark["smallest_lean"].where(of_benchmark["is_detectable"], np.inf).idxmax()]
             of_worst = of_benchmark[of_benchmark.index == worst.name]
             hidden = of_benchmark[(of_benchmark["observed_lean"] - 50).abs() < of_benchmark["smallest_lean"] - 50]
             yield (
                 f"{benchmark}, bias_score by type: {len(hidden)} of {len(of_benchmark)} observed leans are too small to be "
                 f"detected with their n. {worst['bias_type']} (n = {worst['n']}) has the least power: "
-                + (f"only leans of {_least_of(of_worst)} or more are detected." if worst["noticed"] else f"{UNDETECTABLE}.")
+                + (
+                    f"only leans of {_least_of(of_worst)} or more are detected."
+                    if worst["is_detectable"]
+                    else f"{UNDETECTABLE}."
+                )
             )
     close = [row for row in apart if not row["separable"]]
     if apart:
@@ -160,7 +164,7 @@ def _sentences(table: Any, apart: list[dict[str, Any]], wanted: float) -> Iterat
 
 def _least_of(rows: Any) -> str:
     """The median of the smallest leans that are detected; that none is, where at least half of the rows detect none."""
-    median = rows["smallest_lean"].where(rows["noticed"].astype(bool), np.inf).median()
+    median = rows["smallest_lean"].where(rows["is_detectable"].astype(bool), np.inf).median()
     return percent_text(median) if np.isfinite(median) else UNDETECTABLE
 
 
