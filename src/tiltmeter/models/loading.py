@@ -144,7 +144,7 @@ def load_parts(
         require_gguf(name)
         options["gguf_file"] = source.gguf
     files, digests = source.weights, source.digest_weights()
-    import_libraries(device)  # seconds, in which weights are hashed; a folder that is not there is told before
+    import_libraries(device)  # seconds, in which weights are hashed; a folder that is not there is reported before
     check_card(folder, name, files, digests)
     check_stored(name, source.quantization, quantize)
     config = load_config(name, folder, **options)
