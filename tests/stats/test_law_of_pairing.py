@@ -15,6 +15,7 @@ import pytest
 
 from tiltmeter import Answers, Settings, catalog
 from tiltmeter.families import find_family
+from tiltmeter.families.kit.protocol import measures_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
@@ -92,3 +93,14 @@ def test_a_difference_is_that_of_the_common_items(cell: Cell) -> None:
             assert row.difference == pytest.approx(wanted[0] - wanted[1], rel=1e-9, abs=1e-9), row
             n += 1
     assert n
+
+
+@pytest.mark.parametrize("cell", COMPARED, ids=lambda cell: cell.key)
+def test_every_measure_of_a_family_may_be_asked_of_every_design(cell: Cell) -> None:
+    """As a command does that names no measure: those that the answers do not serve are left out."""
+    module, family = import_module(f"neutral_data.{cell.family}"), find_family(cell.family)
+    answers = module.make(np.random.default_rng(5), replace(cell, n=min(cell.n, 10)), np.array([1.0, 0.0]))
+    every, by = measures_of(family, None), module.by(cell) if hasattr(module, "by") else ()
+    estimated = {row.measure for row in family.estimate(answers, every, by, SETTINGS)}
+    compared = {row.measure for row in family.compare(answers, "m0", "m1", every, by, SETTINGS)}
+    assert compared and compared <= estimated

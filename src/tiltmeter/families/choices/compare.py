@@ -49,6 +49,8 @@ def compare(
         asked = {(column, group): part for column, group, part in groups_of(both, answers, by)}
         for measure in measures:
             by_column: dict[str, list[Difference]] = {}
+            if not any(set(measure.parameters) <= reads_of(both, column) for column, _ in asked):
+                continue
             there = has_answer(both, measure) & has_answer(same, measure)
             if not there.any():
                 continue
