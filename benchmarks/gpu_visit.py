@@ -61,7 +61,7 @@ def steps(args: argparse.Namespace, work: Path) -> Iterator[Step]:
     yield causal("pass-1.2b", "1.2b", 80, "--steps passes plain settings kernels", *sizes, "--settings", *SETTINGS[:4])
     made = ["--out", llama, "--device", args.device]
     yield other("make-llama", 30, "causal_model.py", "--shape smollm2-135m", "--shape tiny --vocabulary 12288", *made)
-    amount = "--limit 384 --whole --memory 256 1024 3680", "--limit 4 --repeats 1"
+    amount = "--limit 1024 --whole", "--limit 4 --repeats 1"
     asked = ["--model", llama, "--benchmark", "bbq", "--data", data, "--device", args.device]
     yield other("choices-135m", 240, "choices_speed.py", *amount, *asked, "--out", str(args.out / "choices.json"))
 
