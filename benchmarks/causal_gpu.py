@@ -38,11 +38,17 @@ from tiltmeter.models import LanguageModel
 PEAK = {"NVIDIA H200": 989e12, "NVIDIA H100": 989e12, "NVIDIA A100": 312e12}
 """Operations per second in bfloat16 without sparsity, by the vendor's data sheets."""
 STEPS = ("passes", "profile", "plain", "harness", "settings", "kernels", "flex", "command", "quantized")
-LATE = (
-    "import sys; from tiltmeter.models import pretrained; pretrained.start_device = lambda device: None; "
-    "from tiltmeter.cli import main; main()"
-)
-"""The command line, with a GPU that starts when it is first needed."""
+PROFILED = """
+import cProfile, pstats
+from tiltmeter.cli import main
+profile = cProfile.Profile()
+try:
+    profile.runcall(main)
+finally:
+    for order in ("tottime", "cumulative"):
+        pstats.Stats(profile).sort_stats(order).print_stats(70)
+"""
+"""The command line under a profiler, which prints the functions that take longest."""
 LETTERS = tiltmeter.ChoicesOptions(protocols=("letters",), orders="all")
 
 
@@ -219,8 +225,10 @@ def measure_saved(
         attempt("compiled", partial(compiled, args, work))
         for turn in range(args.turns):
             attempt(f"command {turn}", partial(whole_command, folder, args, work / f"run-{turn}", until))
-        late = partial(whole_command, folder, args, work / "run-late", until, ["-c", LATE])
-        attempt("command, GPU started late", late)
+        log = args.out.with_suffix(".profile.txt")
+        attempt(
+            "command, profiled", partial(whole_command, folder, args, work / "run-profiled", until, ["-c", PROFILED], log)
+        )
     if "quantized" in args.steps:
         for bits in ("8bit", "4bit"):
             attempt(bits, partial(quantized, folder, bits, args, bench))
@@ -256,7 +264,12 @@ def compiled(args: argparse.Namespace, work: Path) -> dict[str, Any]:
 
 
 def whole_command(
-    folder: Path, args: argparse.Namespace, out: Path, until: float, start: Sequence[str] = ("-m", "tiltmeter")
+    folder: Path,
+    args: argparse.Namespace,
+    out: Path,
+    until: float,
+    start: Sequence[str] = ("-m", "tiltmeter"),
+    log: Path | None = None,
 ) -> dict[str, Any]:
     """`tiltmeter run` on CrowS-Pairs without stored answers; the first turn hashes the weights, too."""
     pairs = args.data / "crows-pairs" / "crows_pairs_anonymized.csv"
@@ -268,6 +281,8 @@ def whole_command(
     left = max(5.0, until - began)
     done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=left)
     found: dict[str, Any] = {"seconds": round(time.perf_counter() - began, 2), "rc": done.returncode}
+    if log:
+        log.write_text(done.stdout, "utf-8")
     if done.returncode:
         return found | {"stderr": done.stderr[-1500:]}
     return found | {"timings": json.loads((out / "manifest.json").read_text("utf-8")).get("timings")}

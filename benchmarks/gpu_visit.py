@@ -51,17 +51,17 @@ def steps(args: argparse.Namespace, work: Path) -> Iterator[Step]:
 
     first = "--benches crows-pairs --steps"
     yield causal("pass-8b", "8b", 150, f"{first} passes plain profile settings", *sizes, "--settings", *SETTINGS)
-    yield causal("command-8b", "8b", 170, f"{first} command quantized --turns 3")
+    yield causal("command-8b", "8b", 170, f"{first} command --turns 2")
     yield causal("pass-34b", "34b", 90, f"{first} passes plain", *sizes)
     ways = ["--ways", "now", "stored", "identity_now", "--device", args.device, "--out", str(args.out / "identity.json")]
     yield other("identity-8b", 60, "identity_speed.py", "--parameters 8e9 --pairs 705", "--parameters 1e6 --pairs 4", *ways)
     yield other("make-bert", 30, "make_model.py", "--size base", "--size small", "--pairs", pairs, "--out", bert)
     speed = ["--model", bert, "--pairs", pairs, "--out", str(args.out / "bert.json"), *few]
     yield other("bert-base", 90, "gpu_speed.py", "--repeats 3", "--repeats 1 --precisions fp32", *speed)
-    yield causal("pass-1.2b", "1.2b", 80, "--steps passes plain settings kernels", *sizes, "--settings", *SETTINGS[:4])
+    yield causal("pass-1.2b", "1.2b", 60, "--steps passes plain", *sizes)
     made = ["--out", llama, "--device", args.device]
     yield other("make-llama", 30, "causal_model.py", "--shape smollm2-135m", "--shape tiny --vocabulary 12288", *made)
-    amount = "--limit 1024 --whole", "--limit 4 --repeats 1"
+    amount = "--limit 1024 --whole --precision bf16", "--limit 4 --repeats 1"
     asked = ["--model", llama, "--benchmark", "bbq", "--data", data, "--device", args.device]
     yield other("choices-135m", 240, "choices_speed.py", *amount, *asked, "--out", str(args.out / "choices.json"))
 

@@ -9,7 +9,7 @@ against the whole model when it is made; where it does not reproduce it, whole f
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models import packed_sequences
-from tiltmeter.models.forward_pass import evaluating
+from tiltmeter.models.forward_pass import evaluating, forwarding
+from tiltmeter.models.fused_norms import find_norms, fused
 from tiltmeter.models.placement import device_of, dtype_of
 from tiltmeter.models.prefix_trees import RowLength, reason_against, row_length, tree_options
 
@@ -49,6 +50,7 @@ class BodyAndHead:
             )
         self.body_module = self._find_body()
         self.last_layer = self._find_last_layer()
+        self.norms = find_norms(module) if self.device.type == "cuda" else []
         # Causal models need masks of another form, and on a CPU there is nothing to wait for.
         with evaluating(module):  # dropout would make equal ways look different
             self.ready_masks = {
@@ -257,7 +259,8 @@ class BodyAndHead:
 
     def _run(self, ids: torch.Tensor, options: dict[str, Any]) -> Any:
         target = self.module if self.body_module is None else self.body_module
-        return target(input_ids=ids, **options)
+        with fused(self.norms):
+            return target(input_ids=ids, **options)
 
     def hidden_of(self, ids: torch.Tensor, options: dict[str, Any]) -> torch.Tensor:
         """Hidden states (without a split, logits) at all positions."""
@@ -334,20 +337,6 @@ class BodyAndHead:
         size = max(1, budget // int(self.module.config.vocab_size))
         for first in range(0, n_sites, size):
             yield first, min(first + size, n_sites)
-
-
-@contextmanager
-def forwarding(part: Any, forward: Callable[..., Any]) -> Iterator[None]:
-    """Replace what a part of a model computes. Libraries that place layers on devices have replaced it before."""
-    before = vars(part).get("forward")
-    part.forward = forward
-    try:
-        yield
-    finally:
-        if before is None:
-            del part.forward
-        else:
-            part.forward = before
 
 
 def _at(states: torch.Tensor, sites: Sites) -> torch.Tensor:
