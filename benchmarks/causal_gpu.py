@@ -37,7 +37,12 @@ from tiltmeter.models import LanguageModel
 
 PEAK = {"NVIDIA H200": 989e12, "NVIDIA H100": 989e12, "NVIDIA A100": 312e12}
 """Operations per second in bfloat16 without sparsity, by the vendor's data sheets."""
-STEPS = ("passes", "profile", "plain", "harness", "settings", "kernels", "flex", "command", "quantized")
+STEPS = ("passes", "profile", "plain", "harness", "settings", "kernels", "flex", "command", "profiled", "quantized")
+WITHOUT = {
+    "GPU started late": "from tiltmeter.models import pretrained; pretrained.start_device = lambda *_: None",
+    "products not started": "from tiltmeter.models import loading; loading.start_products = lambda *_: None",
+}
+"""The command line without one of the threads that start a GPU: what runs before it."""
 PROFILED = """
 import cProfile, pstats
 from tiltmeter.cli import main
@@ -209,7 +214,7 @@ def measure(shape: str, args: argparse.Namespace, work: Path, results: Results, 
         attempt("counting kernels", lambda: counting_kernels(module.config.vocab_size, args.device))
     if "flex" in args.steps:
         attempt("flex attention", lambda: attention_kernels(module.config, args.device, flex=True))
-    if {"command", "quantized"} & set(args.steps):
+    if {"command", "profiled", "quantized"} & set(args.steps):
         attempt("saved", lambda: saved(module, work / shape))
         del model, module
         gc.collect()
@@ -225,6 +230,10 @@ def measure_saved(
         attempt("compiled", partial(compiled, args, work))
         for turn in range(args.turns):
             attempt(f"command {turn}", partial(whole_command, folder, args, work / f"run-{turn}", until))
+        for name in args.without:
+            start = ["-c", f"{WITHOUT[name]}; from tiltmeter.cli import main; main()"]
+            attempt(f"command, {name}", partial(whole_command, folder, args, work / f"run-{name[:3]}", until, start))
+    if "profiled" in args.steps:
         log = args.out.with_suffix(".profile.txt")
         attempt(
             "command, profiled", partial(whole_command, folder, args, work / "run-profiled", until, ["-c", PROFILED], log)
@@ -302,6 +311,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--setting-repeats", type=int, default=2)
     parser.add_argument("--turns", type=int, default=2, help="times that the whole command runs")
+    parser.add_argument("--without", nargs="*", default=list(WITHOUT), choices=WITHOUT, help="the command without these")
     parser.add_argument("--command-options", nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--work", type=Path, help="where weights are saved; memory is fastest")

@@ -19,7 +19,7 @@ from tiltmeter.models.language_model import LanguageModel
 from tiltmeter.models.memory import check_memory, size_of
 from tiltmeter.models.packing import pack_linears
 from tiltmeter.models.permutation import ABOUT, is_permuted
-from tiltmeter.models.placement import check_device_map, device_of, dtype_of, is_placed, placing
+from tiltmeter.models.placement import check_device_map, device_of, dtype_of, is_placed, placing, start_products
 from tiltmeter.models.places import EMBEDDED, display_name, require_gguf, weights_in
 from tiltmeter.models.precision import PRECISIONS, resolve_precision, warn_of_half
 from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
@@ -159,6 +159,7 @@ def load_parts(
     how = placing(device_map, place, quantized=bool(quantize or source.quantization))
     if quantize:
         how["quantization_config"] = quantized_loading(quantize, dtype)
+    start_products(config, place, dtype)
     with timed("weights"):
         module, unused = _load_weights(name, folder, kind, {**options, **how, "config": config, "dtype": dtype}, files)
         if source.adapter:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 STRATEGIES = ("auto", "balanced", "balanced_low_0", "sequential")
 OFFLOADED = "tiltmeter-offloaded"
+LARGE_WIDTH, MANY_ROWS, MOST_PRODUCTS = 2048, (8, 64, 2048, 8192, 16384), 2**28
+"""From which width on the kernels of products are loaded beforehand, for so many rows and at most so many results."""
 
 
 @cache
@@ -39,6 +41,31 @@ def _first_kernels(device: str) -> None:
         (square @ square).log_softmax(1, dtype=torch.float32)
         heads = square[None, None]
         torch.nn.functional.scaled_dot_product_attention(heads, heads, heads, attn_mask=heads)
+
+
+def start_products(config: Any, device: str, dtype: torch.dtype) -> None:
+    """Multiply in the shapes of a large model in a thread, while its weights are read.
+
+    A GPU loads the kernel of a product when it is first needed: for eight billion parameters more than a second in all.
+    """
+    sizes = config.get_text_config()
+    width, inner = (int(getattr(sizes, name, 0) or 0) for name in ("hidden_size", "intermediate_size"))
+    if device.startswith("cuda") and min(width, inner) >= LARGE_WIDTH:
+        words = int(sizes.vocab_size)
+        thread = Thread(target=_products, args=(width, inner, words, device, dtype), name=f"products {device}")
+        thread.start()
+
+
+def _products(width: int, inner: int, words: int, device: str, dtype: torch.dtype) -> None:
+    """Products of many rows, for which a library takes other kernels than for few."""
+    import torch
+
+    with suppress(RuntimeError), torch.inference_mode():
+        for given, made in ((width, width), (width, inner), (inner, width), (width, words)):
+            weight = torch.empty((made, given), device=device, dtype=dtype)
+            for rows in MANY_ROWS:
+                if rows * made <= MOST_PRODUCTS:
+                    torch.nn.functional.linear(torch.empty((rows, given), device=device, dtype=dtype), weight)
 
 
 def check_device_map(device_map: str | None) -> None:
