@@ -37,6 +37,8 @@ def _first_kernels(device: str) -> None:
     import torch
 
     with suppress(RuntimeError, AssertionError), torch.inference_mode():
+        if device in ("cuda", "cuda:0"):  # starts the driver without Python's lock; otherwise imports would wait for it
+            torch.ones(1).pin_memory()
         square = torch.ones((64, 64), device=device, dtype=torch.bfloat16)
         (square @ square).log_softmax(1, dtype=torch.float32)
         heads = square[None, None]
