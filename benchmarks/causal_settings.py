@@ -5,8 +5,7 @@ import pstats
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
@@ -40,18 +39,6 @@ def replaced(place: Any, name: str, value: Any) -> Iterator[None]:
 
 
 @contextmanager
-def fused_norms(module: Any) -> Iterator[None]:
-    """Each RMS norm by torch's one kernel instead of the six of transformers; it rounds once less."""
-    norms = [part for part in module.modules() if type(part).__name__ == "LlamaRMSNorm"]
-    with ExitStack() as replacing:
-        for norm in norms:
-            shape, weight, eps = norm.weight.shape, norm.weight, norm.variance_epsilon
-            forward = partial(torch.nn.functional.rms_norm, normalized_shape=shape, weight=weight, eps=eps)
-            replacing.enter_context(lm_head.forwarding(norm, forward))
-        yield
-
-
-@contextmanager
 def cudnn_first() -> Iterator[None]:
     """Attention by cuDNN, which makes a plan for each shape and takes masks."""
     kernels = [SDPBackend.CUDNN_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
@@ -74,7 +61,7 @@ def settings(model: Any, names: Sequence[str]) -> dict[str, Change]:
 
     found = {
         "rows of 256": rows(256),
-        "fused norms": (fused_norms(model._module), {}),
+        "plain norms": (replaced(model._parts, "norms", []), {}),
         "cuDNN": (replaced(forward_pass, "without_plans", cudnn_first), {}),
         "batches of 8192": (replaced(likelihood, "BLOCK_ITEMS", likelihood.BLOCK_ITEMS), {"batch_tokens": 8192}),
         "rows of 1024": rows(1024),
