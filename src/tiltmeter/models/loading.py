@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.consistency import check_dtypes, check_stored_dtypes, check_tokenizer, check_weights, count_embeddings
+from tiltmeter.models.early_weights import early_files, take
 from tiltmeter.models.forward_pass import evaluating, room_for
 from tiltmeter.models.hashing import check_card
 from tiltmeter.models.identity import ModelIdentity, source_of
@@ -22,7 +23,7 @@ from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.placement import check_device_map, device_of, dtype_of, is_placed, placing, start_products
 from tiltmeter.models.places import EMBEDDED, display_name, require_gguf, weights_in
 from tiltmeter.models.precision import PRECISIONS, resolve_precision, warn_of_half
-from tiltmeter.models.pretrained import from_pretrained, import_libraries, load_config, load_tokenizer
+from tiltmeter.models.pretrained import from_pretrained, from_tensors, import_libraries, load_config, load_tokenizer
 from tiltmeter.models.quantization import check_quantize, check_stored, describe, quantized_loading
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.storage.compression import is_there
@@ -144,7 +145,8 @@ def load_parts(
         require_gguf(name)
         options["gguf_file"] = source.gguf
     files, digests = source.weights, source.digest_weights()
-    import_libraries(device)  # seconds, in which weights are hashed; a folder that is not there is reported before
+    loading = {"precision": precision, "device_map": device_map, "quantize": quantize, **options}
+    import_libraries(device, early_files(source, loading))  # seconds in which weights are read; a missing folder is known
     check_card(folder, name, files, digests)
     check_stored(name, source.quantization, quantize)
     config = load_config(name, folder, **options)
@@ -269,7 +271,10 @@ def _load_weights(
     if files[0].suffix == ".safetensors":
         options = {**options, "use_safetensors": True}
     options = {**options, "output_loading_info": True, "ignore_mismatched_sizes": True}
-    module, info = from_pretrained(auto, name, folder, **options)
+    if tensors := take(files):
+        module, info = from_tensors(auto, name, folder, tensors, **options)
+    else:
+        module, info = from_pretrained(auto, name, folder, **options)
     about = check_weights(name, module, info, f"{kind} language-modelling head")
     check_stored_dtypes(name, module, files)
     return module, about

@@ -13,6 +13,7 @@ from typing import Any
 
 from tiltmeter.display import number_text
 from tiltmeter.errors import ModelError, TiltmeterError
+from tiltmeter.models.early_weights import early_files, free_before
 from tiltmeter.models.precision import expected_device, resolve_precision
 from tiltmeter.models.pretrained import import_libraries
 
@@ -131,11 +132,12 @@ def memory_text(name: str, loading: Mapping[str, Any]) -> str | None:
         return None
     wanted = str(loading.get("device", "auto"))
     device = expected_device(wanted)
+    early = early_files(source, loading)
     if device != "cpu":
-        import_libraries(wanted)  # which a GPU needs to start, before it says what is free
+        import_libraries(wanted, early)  # which a GPU needs to start, before it says what is free
     precision = resolve_precision(str(loading.get("precision", "auto")), device, source.saved_dtype)
     needed = size.stored if source.quantization else size.needed(precision, loading.get("quantize"))
-    free = free_memory(device)
+    free = free_before(early) or free_memory(device)
     room = "" if free is None else f"; {number_text(free / GB)} GB are free on {device}"
     return (
         f"{name}: {number_text(size.parameters / 1e9)} billion parameters, {number_text(needed / GB)} GB of weights "

@@ -7,11 +7,12 @@ never: nothing here asks, guesses or leaves it to the library, which would promp
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tiltmeter.errors import ModelError, TiltmeterError
+from tiltmeter.models import early_weights
 from tiltmeter.models.placement import start_device
 from tiltmeter.storage.timings import timed
 
@@ -20,17 +21,26 @@ KERNEL_CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": 
 """oneDNN keeps what it made for the last 1,024 shapes of a product. Batches have ever new shapes, so hardly any of it is
 used again (benchmarks/README.md). A user's own setting stays."""
 ADAPTER = "adapter_config.json"
+AUTO_CLASSES = {
+    "AutoModelForCausalLM": "MODEL_FOR_CAUSAL_LM_MAPPING",
+    "AutoModelForMaskedLM": "MODEL_FOR_MASKED_LM_MAPPING",
+}
+"""The tables by which transformers finds the class of a configuration."""
 NOT_OURS = "its code is not part of transformers; pass --trust-remote-code if you trust it"
 
 
-def import_libraries(device: str = "cpu") -> None:
-    """Import torch and transformers, which takes seconds; once, and timed as `import`. A GPU starts meanwhile."""
+def import_libraries(device: str = "cpu", early: Sequence[Path] = ()) -> None:
+    """Import torch and transformers, which takes seconds; once, and timed as `import`.
+
+    A GPU starts meanwhile, and `early` files of weights are copied to it.
+    """
     for name, value in KERNEL_CACHES.items():  # read when torch is imported
         os.environ.setdefault(name, value)
     with timed("import"):
-        import torch  # noqa: F401
+        import torch
 
         start_device(device)
+        early_weights.begin(early, "cuda" if device == "auto" and torch.cuda.is_available() else device)
         from transformers import AutoConfig, AutoTokenizer  # noqa: F401
 
 
@@ -49,6 +59,23 @@ def from_pretrained(auto: str, name: str, folder: Path, *, trust_remote_code: bo
         quieten()
         _never_prompt()
         return getattr(transformers, auto).from_pretrained(folder, **options)
+
+    return guard(name, load)
+
+
+def from_tensors(auto: str, name: str, folder: Path, tensors: dict[str, Any], **options: Any) -> Any:
+    """Build the same module as `from_pretrained` of tensors in memory, for a folder with `generation_config.json`."""
+
+    def load() -> Any:
+        import transformers
+
+        quieten()
+        classes = getattr(transformers, AUTO_CLASSES[auto])
+        module, info = classes[type(options["config"])].from_pretrained(None, state_dict=tensors, **options)
+        module.config.name_or_path = module.name_or_path = str(folder)
+        if module.can_generate():
+            module.generation_config = transformers.GenerationConfig.from_pretrained(folder, local_files_only=True)
+        return module, info
 
     return guard(name, load)
 
