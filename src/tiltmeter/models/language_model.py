@@ -19,6 +19,7 @@ from tiltmeter.models.mask_filling import Ask, Filled, fill, logprobs
 from tiltmeter.models.permutation import HiddenPositions, is_permuted
 from tiltmeter.models.prefix_trees import RowLength
 from tiltmeter.models.tokenization import Tokenization
+from tiltmeter.models.tree_trials import stored_trial
 from tiltmeter.models.weighted import WeightedModel
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ class LanguageModel(WeightedModel):
         cls_id = getattr(tokens.tokenizer, "cls_token_id", None)
         with evaluating(module):
             self._parts = (
-                HiddenPositions(module, tokens.mask_id, cls_id) if permuted else BodyAndHead(module, causal=kind == "causal")
+                HiddenPositions(module, tokens.mask_id, cls_id)
+                if permuted
+                else BodyAndHead(module, causal=kind == "causal", trial=stored_trial(loaded_as))
             )
         super().__init__(name, kind, module, tokens, facts, loaded_as)  # after a pass: quantised layers arrange themselves
         self.gives_attention = not permuted

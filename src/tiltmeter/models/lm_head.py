@@ -9,7 +9,7 @@ against the whole model when it is made; where it does not reproduce it, whole f
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ Sites = tuple[Any, Any]  # rows and columns, as tensors
 class BodyAndHead:
     """Splits a masked or causal language model at its last hidden state."""
 
-    def __init__(self, module: Any, *, causal: bool) -> None:
+    def __init__(self, module: Any, *, causal: bool, trial: Callable[[BodyAndHead], str | None] = reason_against) -> None:
         self.module = module
         self.options: dict[str, Any] = {"use_cache": False} if causal else {}
         self.device: torch.device = device_of(module)
@@ -57,7 +57,7 @@ class BodyAndHead:
                 attention: self.stream is not None and not causal and self.takes_ready_masks(attention)
                 for attention in (False, True)
             }
-            self.unshared = reason_against(self) if causal else "it is not causal"
+            self.unshared = trial(self) if causal else "it is not causal"
             self.first_position = self._takes_joined() if self.stream is not None and not causal else None
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
@@ -19,6 +20,7 @@ STRATEGIES = ("auto", "balanced", "balanced_low_0", "sequential")
 OFFLOADED = "tiltmeter-offloaded"
 LARGE_WIDTH, MANY_ROWS, MOST_PRODUCTS = 2048, (8, 64, 2048, 8192, 16384), 2**28
 """From which width on the kernels of products are loaded beforehand, for so many rows and at most so many results."""
+SIZES, ATTENDED = ("hidden_size", "intermediate_size", "num_attention_heads"), 512
 
 
 @cache
@@ -46,28 +48,34 @@ def _first_kernels(device: str) -> None:
 
 
 def start_products(config: Any, device: str, dtype: torch.dtype) -> None:
-    """Multiply in the shapes of a large model in a thread, while its weights are read.
+    """Multiply and attend in the shapes of a large model in a thread, while its weights are read.
 
-    A GPU loads the kernel of a product when it is first needed: for eight billion parameters more than a second in all.
+    A GPU loads a kernel when it is first needed: for eight billion parameters more than a second in all.
     """
     sizes = config.get_text_config()
-    width, inner = (int(getattr(sizes, name, 0) or 0) for name in ("hidden_size", "intermediate_size"))
-    if device.startswith("cuda") and min(width, inner) >= LARGE_WIDTH:
-        words = int(sizes.vocab_size)
-        thread = Thread(target=_products, args=(width, inner, words, device, dtype), name=f"products {device}")
-        thread.start()
+    width, inner, heads = (int(getattr(sizes, name, 0) or 0) for name in SIZES)
+    if device.startswith("cuda") and heads and min(width, inner) >= LARGE_WIDTH:
+        head = int(getattr(sizes, "head_dim", 0) or width // heads)
+        keys = head * int(getattr(sizes, "num_key_value_heads", 0) or heads)
+        shapes = ((width, width), (width, keys), (width, inner), (inner, width), (width, int(sizes.vocab_size)))
+        Thread(target=_products, args=(shapes, (heads, head), device, dtype), name=f"products {device}").start()
 
 
-def _products(width: int, inner: int, words: int, device: str, dtype: torch.dtype) -> None:
-    """Products of many rows, for which a library takes other kernels than for few."""
+def _products(shapes: Sequence[tuple[int, int]], heads: tuple[int, int], device: str, dtype: torch.dtype) -> None:
+    """Products of many rows, for which a library takes other kernels than for few; and attention by masks."""
     import torch
 
+    def empty(*shape: int) -> torch.Tensor:
+        return torch.empty(shape, device=device, dtype=dtype)
+
     with suppress(RuntimeError), torch.inference_mode():
-        for given, made in ((width, width), (width, inner), (inner, width), (width, words)):
-            weight = torch.empty((made, given), device=device, dtype=dtype)
+        states, mask = empty(1, heads[0], ATTENDED, heads[1]), empty(1, 1, ATTENDED, ATTENDED)
+        torch.nn.functional.scaled_dot_product_attention(states, states, states, attn_mask=mask)
+        for given, made in shapes:
+            weight = empty(made, given)
             for rows in MANY_ROWS:
                 if rows * made <= MOST_PRODUCTS:
-                    torch.nn.functional.linear(torch.empty((rows, given), device=device, dtype=dtype), weight)
+                    torch.nn.functional.linear(empty(rows, given), weight)
 
 
 def check_device_map(device_map: str | None) -> None:

@@ -106,7 +106,8 @@ def load_config(name: str, folder: Path, *, trust_remote_code: bool, **options: 
 def load_tokenizer(name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
     """The tokenizer. Without its files transformers makes up one that knows special tokens only: that is refused."""
     tokenizer = from_pretrained("AutoTokenizer", name, folder, trust_remote_code=trust_remote_code, **options)
-    if not set(guard(name, tokenizer.get_vocab).values()) - set(tokenizer.all_special_ids):
+    special = set(tokenizer.all_special_ids)
+    if all(token in special for token in guard(name, tokenizer.get_vocab).values()):
         raise ModelError(
             f"{name} has no tokenizer: its folder lacks tokenizer.json, vocab.txt or the like.",
             code="missing-file",

@@ -30,6 +30,7 @@ FOLDERS = {
     "classifiers": "classifiers",
     "corpora": "corpora",
     "digests": "digests",
+    "trials": "trials",
     CARDS: "models",
     DOWNLOADS: "data",
 }
