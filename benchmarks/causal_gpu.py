@@ -9,6 +9,7 @@ none begins after `--seconds`. Weights and their digest are known before the pas
 """
 
 import argparse
+import csv
 import gc
 import json
 import os
@@ -39,6 +40,7 @@ PEAK = {"NVIDIA H200": 989e12, "NVIDIA H100": 989e12, "NVIDIA A100": 312e12}
 """Operations per second in bfloat16 without sparsity, by the vendor's data sheets."""
 STEPS = ("passes", "profile", "plain", "harness", "settings", "kernels", "flex", "command", "profiled", "quantized")
 WITHOUT = {
+    "weights read late": "from tiltmeter.models import early_weights; early_weights.begin = lambda *_: None",
     "GPU started late": "from tiltmeter.models import pretrained; pretrained.start_device = lambda *_: None",
     "products not started": "from tiltmeter.models import loading; loading.start_products = lambda *_: None",
 }
@@ -294,7 +296,11 @@ def whole_command(
         log.write_text(done.stdout, "utf-8")
     if done.returncode:
         return found | {"stderr": done.stderr[-1500:]}
-    return found | {"timings": json.loads((out / "manifest.json").read_text("utf-8")).get("timings")}
+    rows = csv.DictReader((out / "estimates.csv").read_text("utf-8").splitlines())
+    values = {
+        row["scorer"]: float(row["value"]) for row in rows if row["measure"] == "mean_preference" and row["by"] == "all"
+    }
+    return found | {"timings": json.loads((out / "manifest.json").read_text("utf-8")).get("timings"), "values": values}
 
 
 def main() -> None:
