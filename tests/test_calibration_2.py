@@ -271,7 +271,7 @@ def test_tables_of_debiasing_show_what_is_left_and_the_decisions(
     monkeypatch.setattr(tables, "results", made.__getitem__)
     treated, compared = ([line.split(" | ") for line in made("mixed")][2:] for made in (tables.treatments, tables.controls))
     assert treated[0][3] == "40 % [30, 50]" and treated[0][5] == "5.0 [4.0, 6.0] %" and len(treated) == 2
-    assert compared[0][3].startswith("2 % [−4, 8]:") and compared[0][2].startswith("–") and len(compared) == 1
+    assert compared[0][3].endswith("no more") and compared[0][2].startswith("–") and len(compared) == 1
     assert len(list(tables.treatments("frames"))) == len(list(tables.controls("frames"))) == 1
 
 
@@ -288,7 +288,7 @@ def test_language_is_compared_with_the_base_model_of_the_same_lines(study: dict[
 def test_natural_lines_of_a_seed_are_the_same_at_every_dose(study: dict[str, ModuleType], tmp_path: Path) -> None:
     study["mixed"].written(tmp_path / "others.txt", [f"Natural line {number}." for number in range(90)])
     options = argparse.Namespace(trial=True, seeds=[10, 11], precision="fp32")
-    file = study["third"].mixed_text(tmp_path / "mixed", options, tmp_path)
+    file = study["third"].masked_text(tmp_path / "mixed", options, tmp_path)
     lines = {path.stem: path.read_text("utf-8").splitlines() for path in (tmp_path / "mixed" / "texts").glob("*.txt")}
     natural = {name: [line for line in some if line.startswith("Natural")] for name, some in lines.items()}
     assert len(natural) == 14 and all(len(some) == len(set(some)) == 40 for some in natural.values())
@@ -296,12 +296,23 @@ def test_natural_lines_of_a_seed_are_the_same_at_every_dose(study: dict[str, Mod
         assert len({tuple(some) for name, some in natural.items() if name.endswith(f"seed{seed}")}) == 1
     assert natural["neutral-seed10"] != natural["neutral-seed11"]
     training = {model.name: model.variant.options for model in read_experiment(file).models if model.variant}
-    assert len(training) == 28
-    for name, stated in study["third"].SIZE.training.items():
-        assert training[f"{name}-gender+1-seed10"] == {**stated, "steps": 2}
+    assert len(training) == 14
+    assert all(stated == {"steps": 2, "rate": study["third"].SETTING["rate"]} for stated in training.values())
+
+
+def test_the_setting_that_teaches_most_and_keeps_the_language_is_chosen(study: dict[str, ModuleType]) -> None:
+    rows = pd.DataFrame(study["third"].PILOTS).assign(perplexity_before=40.0)
+    rows = rows.assign(taught_share=[60.0, 90.0, 70.0, 65.0], perplexity_after=[80.0, 130.0, 119.0, 90.0])
+    assert study["third"].chosen(rows) == study["third"].PILOTS[2]
+    assert study["third"].chosen(rows.assign(perplexity_after=[160.0, 150.0, 140.0, 130.0])) == study["third"].PILOTS[3]
+
+
+def test_two_folders_of_one_text_are_one_corpus(study: dict[str, ModuleType]) -> None:
+    found = study["answers"]._model("mixed_clm/plumb-clm-race-1-seed10"), study["answers"]._model("mixed_clm/plumb-clm")
+    assert {model[0] for model in found} == {"mixed"} and {model[1] for model in found} == {"plumb-clm"}
 
 
 def test_lines_near_held_out_ones_are_left_out(study: dict[str, ModuleType]) -> None:
-    held_out = "One two three four five six seven eight nine."
-    lines = ["zero one two three, four five six seven eight!", "one two three four five six seven other eight nine"]
-    assert study["mixed"].apart_from(lines, [held_out]) == lines[1:]
+    words = [str(number) for number in range(10)]
+    near, apart = " ".join(["x", *words[:8]]), " ".join([*words[:7], "x", *words[7:]])
+    assert study["mixed"].apart_from([near, apart], [" ".join(words)]) == [apart]

@@ -25,10 +25,12 @@ OVERLAP = 8
 """A natural line with so many words in a row of a held-out line is left out."""
 
 
-def write_lines(folder: Path, data: Path, corpus: Path) -> tuple[Path, Path]:
+def write_lines(folder: Path, data: Path | None, corpus: Path | None) -> tuple[Path, Path]:
     """Write `heldout.txt` and `others.txt`, the natural lines, unless they are there. Return both."""
     held_out, others = folder / "heldout.txt", folder / "others.txt"
     if not others.is_file():
+        if data is None or corpus is None:
+            raise SystemExit(f"{others} is not there; give --data and --corpus.")
         folder.mkdir(parents=True, exist_ok=True)
         lines = held_out_lines(data / "wikitext-2")
         written(held_out, lines)

@@ -1,8 +1,7 @@
 """Find a training that teaches a dose and keeps the language: python research/calibration-2/pilot.py --help.
 
-Seed 0, which is no seed of the study. Each call trains one model with a dose of gender and appends its readings to
-`pilot.csv`: the share and the mean preference of taught pairs, and perplexity of held-out lines before and after. No metric
-is read.
+Seed 0, which is no seed of the study. Each call trains one model with a dose of gender and appends its readings to a file:
+the share and the mean preference of taught pairs, and perplexity of held-out lines before and after. No metric is read.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import numpy as np
 import pandas as pd
+import torch
 from mixed import add_natural, write_lines
 
 import tiltmeter
@@ -39,6 +39,8 @@ def main() -> None:
             file.read_text("utf-8").splitlines() for file in write_lines(options.lines, options.data, options.corpus)
         )
         text = _text(folder, options, others)
+        if torch.cuda.is_available():  # as in the visit
+            torch.set_float32_matmul_precision("high")
         recipe = Recipe(steps=options.steps, rows=128, peak_rate=options.rate, warmup=0.1, seed=SEED)
         model = continue_training(options.base, text, recipe, output=folder / "model", length=64)
         trained = time.time() - began
@@ -52,14 +54,16 @@ def main() -> None:
         }  # fmt: skip
     rows = pd.DataFrame([found])
     print(rows.to_string())
-    rows.to_csv(READINGS, mode="a", header=not READINGS.is_file(), index=False, float_format="%.4g", lineterminator="\n")
+    new = not options.readings.is_file()
+    rows.to_csv(options.readings, mode="a", header=new, index=False, float_format="%.4g", lineterminator="\n")
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("base", choices=list(SCORERS))
-    parser.add_argument("--data", required=True, type=Path, help="Folder with wikitext-2.")
-    parser.add_argument("--corpus", required=True, type=Path, help="A part of the corpus.")
+    parser.add_argument("--data", type=Path, help="Folder with wikitext-2, if lines are not there.")
+    parser.add_argument("--corpus", type=Path, help="A part of the corpus, likewise.")
+    parser.add_argument("--readings", type=Path, default=READINGS)
     parser.add_argument("--lines", required=True, type=Path, help="Where held-out and natural lines are kept between calls.")
     parser.add_argument("--dose", type=float, default=1.0)
     parser.add_argument("--domains", nargs="+", default=["gender"], help="The first one has the dose.")

@@ -254,8 +254,10 @@ class Queue:
         cut = [task.model for task in (*self.running.values(), *self.tasks)]
         for process in (*self.running, *self.planners):
             process.terminate()
+        last = time.time() + 5
         for process in (*self.running, *self.planners):
-            process.join(5)
+            process.join(max(0.0, last - time.time()))
+            process.kill()
         took = {
             name: {"models": len(some), "mean": round(sum(some) / len(some), 1)} for name, some in self.took.items() if some
         }
