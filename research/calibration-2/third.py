@@ -28,10 +28,9 @@ PILOTS: tuple[Setting, ...] = (
     {"steps": 900, "rate": 6e-4, "natural": 6000},
     {"steps": 900, "rate": 1e-3, "natural": 6000},
     {"steps": 900, "rate": 1e-3, "natural": 3000},
-    {"steps": 1500, "rate": 6e-4, "natural": 6000},
 )
 """Of plumb-clm, which take too long without a GPU; the visit begins with them."""
-LOST, PILOT_SECONDS = 3.0, 150
+LOST, PILOT_SECONDS = 3.0, 200
 UNUSED = ("ilps", "taught-names.jsonl")
 """Not analysed before, so not asked."""
 MASKED = (*UNUSED, *GENERATIONS)
