@@ -30,13 +30,14 @@ ASKED = (
     "gest/gest.csv",
     "seat/*.jsonl",
     "bold/prompts/*.json",
-    "auto-debias/wiki_words_5000.txt",
     *(f"bbq/{part}" for name in CATEGORIES for part in (f"data/{name}.jsonl", f"templates/{name}.csv")),
 )
 PARAGRAPHS, LONGEST = 60_000, 40
 EACH, NEUTRAL = 4000, 1500
 """Sentences that name one gender, and those that name none: with a word of a stereotype, and without."""
-GENDERED, WHOLE = "gendered.txt", "debias.txt"
+GENDERED, WHOLE, CANDIDATES = "gendered.txt", "debias.txt", "candidates.txt"
+LISTED = "auto-debias/wiki_words_5000.txt"
+"""The candidates of the authors of Auto-Debias: a word and its count a line."""
 
 
 def main() -> None:
@@ -50,7 +51,9 @@ def main() -> None:
     held_out, others = write_lines(options.lines, options.data, options.corpus[0])
     if not (options.lines / WHOLE).is_file():
         _write_debiasing(options.lines, options.corpus[1], held_out.read_text("utf-8").splitlines())
-    files = {path.name: path for path in (held_out, others, options.lines / GENDERED, options.lines / WHOLE)}
+    words = [line.split()[0] for line in (options.data / LISTED).read_text("utf-8").splitlines()]
+    candidates = written(options.lines / CANDIDATES, words)
+    files = {path.name: path for path in (held_out, others, options.lines / GENDERED, options.lines / WHOLE, candidates)}
     files |= {str(path.relative_to(options.data)): path for name in ASKED for path in sorted(options.data.glob(name))}
     _pack(options.archive, {f"data/{name}": path for name, path in files.items()} | _vader())
     print(f"{options.archive}: {options.archive.stat().st_size / 2**20:.1f} MiB, {len(files)} files of data")

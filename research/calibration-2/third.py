@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
-from carry import GENDERED, WHOLE
+from carry import CANDIDATES, GENDERED, WHOLE
 from experiments import DOMAINS, FULL, SEEDS, TRIAL, Methods, write_frames
 from run import PLUMB
 from run import WHOLE as DOSES
@@ -51,7 +51,7 @@ METHODS: Methods = (
         "keep": "best", "scale": "raw", "alpha": 0.2, "beta": 0.8, "rate": 5e-5,
     }),
     ("auto-debias", "auto-debias", {
-        "beam": 100, "candidates": 5000, "candidate_words": "auto-debias/wiki_words_5000.txt", "divergence": "reversed",
+        "beam": 100, "candidates": 5000, "candidate_words": CANDIDATES, "divergence": "reversed",
         "dropout": True, "schedule": "constant", "clip": 0.0, "rate": 1e-5,
     }),
 )  # fmt: skip
