@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import re
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tiltmeter.execution.experiment_file import read_experiment
 from tiltmeter.families.kit.detection import read_detections
 
 ROOT = Path(__file__).parents[1]
@@ -248,8 +250,69 @@ def test_what_methods_leave_is_recovered(study: dict[str, ModuleType]) -> None:
         at.assign(value=at["neutral"] + share * (at["value"] - at["neutral"]), method=name).drop(columns="neutral")
         for name, share in shares.items()
     ]
-    found = study["responses"].treatments(pd.concat([own, *treated]))
-    taught = found[found["benchmark"] == "taught-words"].set_index("method")
-    for name, share in shares.items():
-        assert taught.loc[name, "left"] == pytest.approx(share)
-    assert taught.loc["cda", "verdict"] == "no more" and taught.loc["dropout", "verdict"] == "less"
+    made = pd.concat([own, *treated])
+    found = study["responses"].treatments(pd.concat([made, made.assign(corpus="mixed", visit=2)]))
+    for corpus in ("frames", "mixed"):
+        taught = found[(found["benchmark"] == "taught-words") & (found["corpus"] == corpus)].set_index("method")
+        for name, share in shares.items():
+            assert taught.loc[name, "left"] == pytest.approx(share)
+        assert taught.loc["cda", "verdict"] == "no more" and taught.loc["dropout", "verdict"] == "less"
+
+
+def test_tables_of_debiasing_show_what_is_left_and_the_decisions(
+    study: dict[str, ModuleType], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"corpus": "mixed", "base": "plumb-mlm", "benchmark": "plumb-pairs", "scorer": "pll", "seeds": 3}
+    row |= {"left": 0.4, "left_low": 0.3, "left_high": 0.5, "value": 0.021, "low": -0.04, "high": 0.08, "verdict": "no more"}
+    rows = [row | {"method": "cda"}, row | {"method": "more-text", "value": np.nan, "verdict": np.nan}]
+    cost = {"corpus": "mixed", "method": "cda", "measure": "perplexity", "change": 5.0, "low": 4.0, "high": 6.0}
+    made = {"treatments": pd.DataFrame(rows), "costs": pd.DataFrame([cost, cost | {"measure": "token_accuracy"}])}
+    tables = study["more_tables"]
+    monkeypatch.setattr(tables, "results", made.__getitem__)
+    treated, compared = ([line.split(" | ") for line in made("mixed")][2:] for made in (tables.treatments, tables.controls))
+    assert treated[0][3] == "40 % [30, 50]" and treated[0][5] == "5.0 [4.0, 6.0] %" and len(treated) == 2
+    assert compared[0][3].endswith("no more") and compared[0][2].startswith("–") and len(compared) == 1
+    assert len(list(tables.treatments("frames"))) == len(list(tables.controls("frames"))) == 1
+
+
+def test_language_is_compared_with_the_base_model_of_the_same_lines(study: dict[str, ModuleType]) -> None:
+    readings = study["analyse"].load()["readings"]
+    own = readings[(readings["benchmark"] == "heldout") & (readings["corpus"] == "frames")]
+    mixed = own.assign(corpus="mixed", value=own["value"].where(own["method"] != "none", 2 * own["value"]))
+    found = study["language"].language(pd.concat([own, mixed])).set_index(["corpus", "base", "measure"])
+    before = found["before"].unstack("corpus")
+    np.testing.assert_allclose(before["mixed"], 2 * before["frames"])
+    np.testing.assert_allclose(found.loc["mixed", "after"], found.loc["frames", "after"])
+
+
+def test_natural_lines_of_a_seed_are_the_same_at_every_dose(study: dict[str, ModuleType], tmp_path: Path) -> None:
+    study["mixed"].written(tmp_path / "others.txt", [f"Natural line {number}." for number in range(90)])
+    options = argparse.Namespace(trial=True, seeds=[10, 11], precision="fp32")
+    file = study["third"].masked_text(tmp_path / "mixed", options, tmp_path)
+    lines = {path.stem: path.read_text("utf-8").splitlines() for path in (tmp_path / "mixed" / "texts").glob("*.txt")}
+    natural = {name: [line for line in some if line.startswith("Natural")] for name, some in lines.items()}
+    assert len(natural) == 14 and all(len(some) == len(set(some)) == 40 for some in natural.values())
+    for seed in (10, 11):
+        assert len({tuple(some) for name, some in natural.items() if name.endswith(f"seed{seed}")}) == 1
+    assert natural["neutral-seed10"] != natural["neutral-seed11"]
+    training = {model.name: model.variant.options for model in read_experiment(file).models if model.variant}
+    assert len(training) == 14
+    assert all(stated == {"steps": 2, "rate": study["third"].SETTING["rate"]} for stated in training.values())
+
+
+def test_the_setting_that_teaches_most_and_keeps_the_language_is_chosen(study: dict[str, ModuleType]) -> None:
+    rows = pd.DataFrame(study["third"].PILOTS).assign(perplexity_before=40.0)
+    rows = rows.assign(taught_share=[60.0, 70.0, 90.0], perplexity_after=[80.0, 119.0, 130.0])
+    assert study["third"].chosen(rows) == study["third"].PILOTS[1]
+    assert study["third"].chosen(rows.assign(perplexity_after=[160.0, 150.0, 140.0])) == study["third"].PILOTS[2]
+
+
+def test_two_folders_of_one_text_are_one_corpus(study: dict[str, ModuleType]) -> None:
+    found = study["answers"]._model("mixed_clm/plumb-clm-race-1-seed10"), study["answers"]._model("mixed_clm/plumb-clm")
+    assert {model[0] for model in found} == {"mixed"} and {model[1] for model in found} == {"plumb-clm"}
+
+
+def test_lines_near_held_out_ones_are_left_out(study: dict[str, ModuleType]) -> None:
+    words = [str(number) for number in range(10)]
+    near, apart = " ".join(["x", *words[:8]]), " ".join([*words[:7], "x", *words[7:]])
+    assert study["mixed"].apart_from([near, apart], [" ".join(words)]) == [apart]

@@ -106,13 +106,18 @@ def _models(names: Iterable[str]) -> Frame:
     return pd.DataFrame([_model(name) for name in names], columns=MODEL)
 
 
+def corpus_of(folder: str) -> str:
+    """The text of an experiment's folder: `mixed_clm` has that of `mixed`, with other natural lines and training."""
+    return folder.partition("_")[0]
+
+
 def _model(name: str) -> tuple[Any, ...]:
     found = NAME.match(name)
     if found is None:
         corpus, _, base = name.rpartition("/")
-        return corpus or "frames", base, "none", "", np.nan, -1
+        return corpus_of(corpus or "frames"), base, "none", "", np.nan, -1
     return (
-        found["corpus"] or "frames", found["base"], found["method"] or "dose", found["domain"] or "neutral",
+        corpus_of(found["corpus"] or "frames"), found["base"], found["method"] or "dose", found["domain"] or "neutral",
         float(found["dose"] or 0), int(found["seed"]),
     )  # fmt: skip
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from mixed import add_natural
 
 from tiltmeter.execution.calibration_file import Calibration, write_calibration
 from tiltmeter.execution.experiment_file import read_experiment
@@ -33,6 +36,11 @@ class Size:
     steps: int = 750
     sentences: int = 2000
     limit: int | None = None
+    natural: int = 0
+    others: Path | None = None
+    """A file of natural lines, of which so many are added to frames."""
+    training: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Options of base models that are trained otherwise."""
 
 
 FULL = Size()
@@ -59,13 +67,30 @@ def write_frames(
         bases[0], doses, seeds, DOMAINS, benchmarks=PAIRS, sentences=size.sentences, training={"steps": size.steps}, **more
     )
     write_calibration(wanted, folder)
+    if size.others is not None:
+        add_natural((folder / "texts").glob("*.txt"), size.others.read_text("utf-8").splitlines(), size.natural)
     lines = file.read_text("utf-8").replace(f"models = {_toml([bases[0]])}", f"models = {_toml(list(bases))}", 1)
     lines = lines.replace('precision = "fp32"', f'precision = "{precision}"\nbatch_tokens = 16384{_limit(size)}', 1)
-    file.write_text(lines, "utf-8")
+    file.write_text(_trained(lines, bases, size.training), "utf-8")
     names = [model.name for model in read_experiment(file).models]
     with file.open("a", encoding="utf-8") as stream:
         stream.writelines(f"{line}\n" for line in _asks(names, data, size))
     return file
+
+
+def _trained(lines: str, bases: Sequence[str], training: Mapping[str, Mapping[str, object]]) -> str:
+    """Give each base model a table of its own for each text, if some have options of their own."""
+    if not training:
+        return lines
+
+    def split(match: re.Match[str]) -> str:
+        parts = []
+        for base in bases:
+            listed = ", ".join(f"{key} = {_toml(value)}" for key, value in training[base].items())
+            parts.append(f"{match[1]}models = {_toml([base])}\noptions = {{{listed}}}")
+        return "\n\n".join(parts)
+
+    return re.sub(r"(?ms)^(\[\[dose\]\]\n[^\[]*?)^options = \{.*?\}", split, lines)
 
 
 def _limit(size: Size) -> str:
@@ -107,22 +132,30 @@ METHODS: tuple[tuple[str, str, dict[str, object]], ...] = (
 """Name, method, and options as published; more-text is the control: the same lines and steps, the model's own dropout."""
 SLOWEST = "auto-debias"
 WITHOUT_TEXT = ("self-debias", "auto-debias")
+FILES = ("text", "words", "candidate_words")
+"""Options that name files of the data folder."""
 
 
-def write_debias(file: Path, data: Path, seeds: Sequence[int], *, steps: int | None = None) -> Path:
+Methods = Sequence[tuple[str, str, dict[str, object]]]
+
+
+def write_debias(
+    file: Path, data: Path, seeds: Sequence[int], *, methods: Methods = METHODS, small: Mapping[str, object] | None = None
+) -> Path:
     """Write the experiment file of debiased gender models beside that of the doses.
 
-    Seed after seed, but the slow search of Auto-Debias of all seeds comes last. `steps`: of a trial.
+    Seed after seed, but the slow search of Auto-Debias of all seeds comes last. `small`: options of a trial, for methods
+    that state them.
     """
     tables = []
-    slow = [one for one in METHODS if one[0] == SLOWEST]
-    quick = [one for one in METHODS if one[0] != SLOWEST]
-    for seed, methods in [*((seed, quick) for seed in seeds), *((seed, slow) for seed in seeds)]:
+    slow = [one for one in methods if one[0] == SLOWEST]
+    quick = [one for one in methods if one[0] != SLOWEST]
+    for seed, of_seed in [*((seed, quick) for seed in seeds), *((seed, slow) for seed in seeds)]:
         models = [f"plumb-mlm-{dose}-seed{seed}" for dose in ("neutral", "gender-1", "gender+1")]
-        for name, method, given in methods:
-            options = given | ({} if method in WITHOUT_TEXT else {"text": str(data / "gendered.txt")})
-            if steps is not None and "steps" in options:
-                options |= {"steps": steps}
+        for name, method, given in of_seed:
+            options = ({} if method in WITHOUT_TEXT else {"text": "gendered.txt"}) | given
+            options |= {key: str(data / str(options[key])) for key in FILES if key in options}
+            options |= {key: value for key, value in (small or {}).items() if key in options}
             listed = ", ".join(f"{key} = {_toml(value)}" for key, value in options.items())
             tables.append(
                 f"\n[[debias]]\nmethod = {_toml(method)}\nname = {_toml(name)}\nseeds = [{seed}]\n"

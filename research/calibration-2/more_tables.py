@@ -61,22 +61,50 @@ def _ends(row: dict[str, Any]) -> str:
     return f"[{number(low, 2)}, {number(high, 2)}]"
 
 
-def treatments() -> Iterator[str]:
-    """What is left of the dose, beside the control, and what a method costs."""
-    rows, paid = results("treatments"), results("costs")
+TREATED = (("taught-words", "pll"), ("plumb-pairs", "pll"), ("plumb-slots", "slots"))
+NOT_FINISHED = "No debiased model was finished."
+
+
+def treatments(corpus: str) -> Iterator[str]:
+    """What is left of the dose, and what a method costs."""
+    rows, paid = (_of_corpus(results(name), corpus) for name in ("treatments", "costs"))
     if not len(rows):
-        yield "No debiased model was finished."
+        yield NOT_FINISHED
         return
-    wanted = [("taught-words", "pll"), ("plumb-pairs", "pll"), ("plumb-slots", "slots")]
-    yield from head("method", "seeds", *(f"left, {label(name)}" for name, _ in wanted), "change of perplexity")
-    perplexity = paid[paid["measure"] == "perplexity"].set_index("method").to_dict("index") if len(paid) else {}
+    changes = "change of perplexity", "of token accuracy, points"
+    yield from head("method", "seeds", *(f"left, {label(name)}" for name, _ in TREATED), *changes)
+    costs = {(row["method"], row["measure"]): row for row in paid.to_dict("records")}
     for method, some in rows.groupby("method", sort=False):
-        cells = []
-        for name, scorer in wanted:
-            own = some[(some["benchmark"] == name) & (some["scorer"] == scorer)].to_dict("records")
-            cells.append(_left(own[0]) if own else "–")
-        cost = f"{interval(perplexity[method], 'change', 1)} %" if method in perplexity else "–"
-        yield line(method, some["seeds"].max(), *cells, cost)
+        cells = [_of_metric(some, name, scorer, _left) for name, scorer in TREATED]
+        perplexity, accuracy = (costs.get((method, name)) for name in ("perplexity", "token_accuracy"))
+        cells += [f"{interval(perplexity, 'change', 1)} %" if perplexity else "–"]
+        yield line(method, some["seeds"].max(), *cells, interval(accuracy, "change", 1) if accuracy else "–")
+
+
+def controls(corpus: str) -> Iterator[str]:
+    """What methods remove beyond the control, with the decision of the plan."""
+    rows = _of_corpus(results("treatments"), corpus)
+    if not len(rows) or "verdict" not in rows:
+        yield "The control was not finished."
+        return
+    yield from head("method", "seeds", *(f"beyond the control, {label(name)}" for name, _ in TREATED))
+    for method, some in rows[rows["verdict"].notna()].groupby("method", sort=False):
+        yield line(method, some["seeds"].max(), *(_of_metric(some, name, scorer, _beyond) for name, scorer in TREATED))
+
+
+def _of_corpus(rows: pd.DataFrame, corpus: str) -> pd.DataFrame:
+    return rows[rows["corpus"] == corpus] if len(rows) else rows
+
+
+def _of_metric(rows: pd.DataFrame, benchmark: str, scorer: str, shown: Callable[[dict[str, Any]], str]) -> str:
+    own = rows[(rows["benchmark"] == benchmark) & (rows["scorer"] == scorer)].to_dict("records")
+    return shown(own[0]) if own else "–"
+
+
+def _beyond(row: dict[str, Any]) -> str:
+    """Per cent of the untreated effect, with the 95 % interval."""
+    value, low, high = (number(100 * row[name], 0) for name in ("value", "low", "high"))
+    return f"{value} % [{low}, {high}]: {row['verdict']}"
 
 
 def _left(row: dict[str, Any]) -> str:
@@ -158,11 +186,14 @@ def tables() -> dict[str, Callable[[], Iterator[str]]]:
     """Every table of the page by its name."""
     frames = {f"primary_{domain}": (lambda domain=domain: decisions.primary("frames", domain)) for domain in DOMAINS}
     natural_text = {f"natural_{domain}": (lambda domain=domain: decisions.primary("natural", domain)) for domain in DOMAINS}
-    natural_text["relations_frames"] = lambda: relations("frames")
-    natural_text["relations_natural"] = lambda: relations("natural")
+    mixed = {f"mixed_{domain}": (lambda domain=domain: decisions.primary("mixed", domain)) for domain in DOMAINS}
+    of_corpus = {
+        f"{table.__name__}_{corpus}": (lambda table=table, corpus=corpus: table(corpus))
+        for corpus in ("frames", "natural", "mixed")
+        for table in (decisions.verdicts, relations, treatments, controls)
+    }
     own = (
         decisions.taught,
-        decisions.verdicts,
         decisions.shares,
         decisions.curves,
         decisions.power,
@@ -170,10 +201,9 @@ def tables() -> dict[str, Callable[[], Iterator[str]]]:
         agreement,
         language,
         drift,
-        treatments,
         natural,
         sentences,
         trained,
         simulated,
     )
-    return {**frames, **natural_text, **{table.__name__: table for table in own}}
+    return {**frames, **natural_text, **mixed, **of_corpus, **{table.__name__: table for table in own}}

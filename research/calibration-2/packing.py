@@ -22,7 +22,7 @@ LABELS = ("benchmark", "bias_type", "direction", "target")
 FRAMES = "frames"
 """The experiment whose models have no prefix."""
 LEFT_OUT = ("predictions",)
-KEPT = ("calibration.toml", "doses.csv", "cells.json", "facts-*.json", "taught-*.jsonl")
+KEPT = ("calibration.toml", "doses.csv", "cells.json", "facts-*.json", "taught-*.jsonl", "pilots.csv")
 
 
 def pack(folder: Path, out: Path, limit: int = PIECE) -> dict[str, Any]:

@@ -50,6 +50,8 @@ def _value(name: str, counts: dict[str, Any]) -> str:
         "drift": lambda corpus, base: number(medians(corpus, base)[0], 1),
         "drift_dose": lambda corpus, base: number(medians(corpus, base)[1], 1),
         "simulated": _simulated,
+        "section": _section,
+        "kept": _kept,
     }
     return words[kind](*rest) if kind in words else _estimate(kind, rest)
 
@@ -60,6 +62,17 @@ def _count(parts: Sequence[str], counts: dict[str, Any]) -> str:
         value = value[int(part)] if isinstance(value, list) else value.get(part, 0)
     value = sum(value) if isinstance(value, list) else value
     return f"{value:,}" if isinstance(value, int) else number(value, 1)
+
+
+def _section(corpus: str, template: str) -> str:
+    """Return a part of the page, once models of its text are stored."""
+    return page(template) if corpus in set(results("primary")["corpus"]) else ""
+
+
+def _kept(corpus: str, base: str) -> str:
+    """How many times the perplexity of before a training has left."""
+    row = results("language").set_index(["corpus", "base", "measure"]).loc[(corpus, base, "perplexity")]
+    return number(row["after"] / row["before"], 1)
 
 
 def _verdicts(corpus: str, benchmark: str, verdict: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from answers import CONTRASTS, MODEL, PROMPTS, SEAT, Frame, Pack, preferences
+from answers import CONTRASTS, MODEL, PROMPTS, SEAT, Frame, Pack, corpus_of, preferences
 from packing import unpack
 
 KEY = [*MODEL, "benchmark", "scorer", "domain"]
@@ -40,7 +40,9 @@ def reduce(packs: list[Path], work: Path, first: int = 0) -> dict[str, Frame]:
         for rows in (_slots(pack), _seat(pack), *(_prompts(pack, name) for name in PROMPTS), _heldout(pack)):
             tables["readings"] += [rows.assign(visit=number)] if len(rows) else []
         tables["models"].append(_trainings(pack).assign(visit=number))
-        tables["doses"] += [pd.read_csv(path).assign(folder=path.parent.name) for path in folder.glob("*/doses.csv")]
+        tables["doses"] += [
+            pd.read_csv(path).assign(folder=corpus_of(path.parent.name)) for path in folder.glob("*/doses.csv")
+        ]
     return once({name: pd.concat(some, ignore_index=True) for name, some in tables.items()})
 
 
@@ -152,7 +154,7 @@ def _training_rows(pack: Pack) -> Iterator[dict[str, object]]:
         kept = {name: training.get(name) for name in ("steps", "first_loss", "last_loss", "seconds")}
         yield {
             "model": Path(place).name,
-            "corpus": place.split("/")[0],
+            "corpus": corpus_of(place.split("/")[0]),
             "method": manifest["method"],
             **kept,
             "weights": digest,

@@ -132,14 +132,15 @@ def treatments(readings: Frame) -> Frame:
     """What methods leave of the gender dose, and the difference from the control; empty without debiased models."""
     rows: list[dict[str, Any]] = []
     methods = [name for name in readings["method"].unique() if name not in ("dose", "none")]
-    visits = readings.loc[readings["method"].isin(methods), ["base", "visit"]].drop_duplicates()
-    for base, visit in visits.itertuples(index=False):
+    visits = readings.loc[readings["method"].isin(methods), ["corpus", "base", "visit"]].drop_duplicates()
+    for corpus, base, visit in visits.itertuples(index=False):
         readings_of = readings[readings["visit"] == visit]
-        before = _read(panel(readings_of, "frames", base, "gender"))
-        after = {name: panel(readings_of, "frames", base, "gender", method=name) for name in sorted(methods)}
+        before = _read(panel(readings_of, corpus, base, "gender"))
+        after = {name: panel(readings_of, corpus, base, "gender", method=name) for name in sorted(methods)}
         for number, metric in enumerate(before.metrics.to_dict("records")):
             own = {name: _matching(one, metric, before, number) for name, one in after.items()}
-            rows += [{"base": base, **{key: metric[key] for key in NAMES}, **row} for row in _treated(before, number, own)]
+            names = {"corpus": corpus, "base": base, **{key: metric[key] for key in NAMES}}
+            rows += [names | row for row in _treated(before, number, own)]
     return pd.DataFrame(rows)
 
 
@@ -175,15 +176,16 @@ def _treated(before: Panel, number: int, after: dict[str, np.ndarray[Any, Any]])
 
 def costs(readings: Frame) -> Frame:
     """What methods cost: perplexity of held-out lines in per cent of the untreated model's, and points of token accuracy."""
-    own = readings[(readings["benchmark"] == "heldout") & (readings["corpus"] == "frames")]
-    key = ["visit", "base", "domain_dosed", "dose", "seed", "measure"]
+    own = readings[readings["benchmark"] == "heldout"]
+    key = ["visit", "corpus", "base", "domain_dosed", "dose", "seed", "measure"]
     before = own[own["method"] == "dose"].set_index(key)["value"]
     rows = []
-    for (method, measure), some in own[~own["method"].isin(["dose", "none"])].groupby(["method", "measure"]):
+    treated = own[~own["method"].isin(["dose", "none"])]
+    for (corpus, method, measure), some in treated.groupby(["corpus", "method", "measure"]):
         pair = some.set_index(key)[["value"]].join(before.rename("before"), how="inner")
         is_ratio = measure == "perplexity"
         change = 100 * (pair["value"] / pair["before"] - 1) if is_ratio else pair["value"] - pair["before"]
         value, low, high = mean_interval(change.groupby("seed").mean().to_numpy(), 0.95)
-        names = {"method": method, "measure": measure, "models": len(pair)}
+        names = {"corpus": corpus, "method": method, "measure": measure, "models": len(pair)}
         rows.append({**names, "before": pair["before"].median(), "change": value, "low": low, "high": high})
     return pd.DataFrame(rows)

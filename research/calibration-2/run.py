@@ -112,7 +112,7 @@ def _do(step: Step, options: argparse.Namespace, folder: Path, data: Path, end: 
     if options.prepare:
         return {"status": "written", "file": str(file)}
     if step.debiased:
-        file = write_debias(file, data, options.seeds, steps=size.steps if options.trial else None)
+        file = write_debias(file, data, options.seeds, small={"steps": size.steps} if options.trial else None)
     names = (debiased_names(file) if step.debiased else names_of(file, bases, step.doses))[: options.most]
     with _alarm(end - time.time()):
         try:

@@ -15,12 +15,12 @@ import re
 import time
 import traceback
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from experiments import FULL, METHODS, SEEDS, TRIAL, debiased_names, names_of, write_debias, write_frames
+from experiments import FULL, METHODS, SEEDS, TRIAL, Methods, debiased_names, names_of, write_debias, write_frames
 from packing import pack
 from run import ALL, PLUMB, WHOLE, _guarded, _states
 
@@ -79,9 +79,31 @@ class Task:
     began: float = field(default_factory=time.time)
 
 
+Texts = Callable[[Path, argparse.Namespace, Path], Path]
+"""Writes the texts and the experiment file of a folder: folder, options of the visit, data."""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Batches in their order, what writes the texts of their folders, and the methods of debiasing."""
+
+    batches: Sequence[Batch]
+    texts: Mapping[str, Texts]
+    methods: Methods = METHODS
+    small: Mapping[str, object] = field(default_factory=lambda: {"steps": TRIAL.steps})
+    """Options of methods in a trial."""
+    training: str = "highest"
+    """Precision of products while models are trained on a GPU, as torch names it; "high" is TF32."""
+
+
 def main() -> None:
+    """Do the second visit."""
+    visit = Visit(BATCHES, {"frames": frames_text, "natural": natural_text})
+    go(visit, read_options([batch.name for batch in BATCHES]))
+
+
+def go(visit: Visit, options: argparse.Namespace) -> None:
     """Plan and do the batches until the time is over, and pack what they gave whatever happens."""
-    options = _options()
     end = time.time() + options.seconds - options.reserve
     folder, out, data = (Path(path).absolute() for path in (options.folder, options.out, options.data))
     os.environ |= {"TILTMETER_DATA": str(data), "TILTMETER_CACHE": str(folder / "cache"), "TOKENIZERS_PARALLELISM": "false"}
@@ -90,15 +112,16 @@ def main() -> None:
         place.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["warm"])
-    batches = [batch for name in options.batches for batch in BATCHES if batch.name == name]
-    keys = ("frames", "natural")
-    planners = [context.Process(target=_prepare, args=(key, batches, options, folder, data)) for key in keys]
+    batches = [batch for name in options.batches for batch in visit.batches if batch.name == name]
+    visit = replace(visit, batches=batches)
+    keys = list(dict.fromkeys(batch.folder for batch in batches))
+    planners = [context.Process(target=_prepare, args=(key, visit, options, folder, data)) for key in keys]
     for planner in planners:
         planner.start()
     facts: dict[str, Any] = {"started": time.time(), "batches": {}}
-    facts["batches"] = _guarded(lambda: Queue(context, batches, planners, options, folder, end).go())
+    facts["batches"] = _guarded(lambda: Queue(context, visit, planners, options, folder, end).go())
     facts["ended"] = time.time()
-    for place in (folder / "frames", folder / "natural"):
+    for place in (folder / key for key in keys):
         if place.is_dir():
             (place / "cells.json").write_text(json.dumps(list(_states(place))), "utf-8")
     (folder / f"facts-{facts['started']:.0f}.json").write_text(json.dumps(facts, indent=1), "utf-8")
@@ -106,12 +129,13 @@ def main() -> None:
     _summary(facts, folder, data / "first-visit.json")
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+def read_options(batches: Sequence[str], description: str | None = __doc__) -> argparse.Namespace:
+    """Read the command line of a visit."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--folder", required=True, help="Where the work is kept.")
     parser.add_argument("--data", required=True, help="Folder with the datasets.")
     parser.add_argument("--out", required=True, help="Where the pieces are written.")
-    parser.add_argument("--batches", nargs="+", default=[batch.name for batch in BATCHES])
+    parser.add_argument("--batches", nargs="+", choices=batches, default=batches)
     parser.add_argument("--seconds", type=float, default=460, help="Time in all.")
     parser.add_argument("--reserve", type=float, default=40, help="Seconds kept for packing.")
     parser.add_argument("--workers", type=int, default=10)
@@ -121,37 +145,41 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _prepare(key: str, batches: Sequence[Batch], options: argparse.Namespace, folder: Path, data: Path) -> None:
+def frames_text(place: Path, options: argparse.Namespace, data: Path) -> Path:
+    """Frames, with all doses."""
+    doses = [dose for dose in ALL if dose]
+    return write_frames(place, PLUMB, data, doses=doses, **_shared(options))
+
+
+def natural_text(place: Path, options: argparse.Namespace, data: Path) -> Path:
+    """Resampled natural text."""
+    return write_frames(place, PLUMB, data, doses=[-1.0, 1.0], text=data / "natural.txt", **_shared(options))
+
+
+def _shared(options: argparse.Namespace) -> dict[str, Any]:
+    return {"seeds": options.seeds, "size": TRIAL if options.trial else FULL, "precision": options.precision}
+
+
+def _prepare(key: str, visit: Visit, options: argparse.Namespace, folder: Path, data: Path) -> None:
     """Write the texts of a folder, then the plan of each of its batches, in order. Runs beside the queue."""
     _log_to(folder / "logs" / f"prepare-{key}.txt")
-    size, mine = TRIAL if options.trial else FULL, [batch for batch in batches if batch.folder == key]
-    if not mine:
-        return
-    natural = key == "natural"
-    file = write_frames(
-        folder / key,
-        PLUMB,
-        data,
-        doses=[-1.0, 1.0] if natural else [dose for dose in ALL if dose],
-        seeds=options.seeds,
-        size=size,
-        text=data / "natural.txt" if natural else None,
-        precision=options.precision,
-    )
+    mine = [batch for batch in visit.batches if batch.folder == key]
+    file = visit.texts[key](folder / key, options, data)
     if any(batch.debiased for batch in mine):
-        treated = write_debias(file, data, options.seeds, steps=size.steps if options.trial else None)
+        small = visit.small if options.trial else None
+        treated = write_debias(file, data, options.seeds, methods=visit.methods, small=small)
     for batch in mine:
-        _plan(treated if batch.debiased else file, batch, folder / "plans" / batch.name)
+        _plan(treated if batch.debiased else file, batch, folder / "plans" / batch.name, visit.methods)
 
 
-def _plan(file: Path, batch: Batch, target: Path) -> None:
+def _plan(file: Path, batch: Batch, target: Path, methods: Methods) -> None:
     """Store the experiment of a batch with its cells by model. Questions of other batches are left out."""
     from tiltmeter.execution.experiment_file import read_experiment
     from tiltmeter.execution.plan import plan_cells
 
     experiment = read_experiment(file)
     if batch.debiased:
-        names = [name for name in debiased_names(file) if _method(name) in batch.debiased]
+        names = [name for name in debiased_names(file) if _method(name, methods) in batch.debiased]
         names = [model.name for model in experiment.models if PARENT.match(model.name)] + names
     else:
         names = names_of(file, [batch.base], batch.doses)
@@ -181,9 +209,9 @@ def _seed(model: str) -> int | None:
     return int(found[1]) if found else None
 
 
-def _method(model: str) -> str:
+def _method(model: str, methods: Methods) -> str:
     """Name of the method of a debiased model; the longest one, as inlp-80 is not inlp."""
-    return max((name for name, *_ in METHODS if name in model), key=len, default="")
+    return max((name for name, *_ in methods if name in model), key=len, default="")
 
 
 class Queue:
@@ -192,14 +220,15 @@ class Queue:
     def __init__(
         self,
         context: Any,
-        batches: Sequence[Batch],
+        visit: Visit,
         planners: Sequence[Any],
         options: argparse.Namespace,
         folder: Path,
         end: float,
     ) -> None:
         self.context, self.planners, self.options, self.folder, self.end = context, planners, options, folder, end
-        groups = [(batch, seed) for batch in batches for seed in batch.seeds or [None]]
+        self.training = visit.training
+        groups = [(batch, seed) for batch in visit.batches for seed in batch.seeds or [None]]
         self.waiting = [(batch, seed) for batch, seed in groups if seed in (None, *options.seeds)]
         self.tasks: list[Task] = []
         self.running: dict[Any, Task] = {}
@@ -207,7 +236,7 @@ class Queue:
         self.seeds: dict[str, list[int | None]] = defaultdict(list)
         self.dropped: list[str] = []
         self.deaths = Counter[str]()
-        self.parents: set[str] = set()
+        self.parents: set[tuple[str, str]] = set()
         self.first = time.time()
 
     def go(self) -> dict[str, Any]:
@@ -217,16 +246,18 @@ class Queue:
             while len(self.running) < self.options.workers and (task := self._next()):
                 task.began = time.time()
                 task.tries += 1
-                arguments = (task.plan, task.model, self.folder / "logs" / f"{task.batch.name}--{task.model}.txt")
-                process = self.context.Process(target=_work, args=arguments)
+                log = self.folder / "logs" / f"{task.batch.name}--{task.model}.txt"
+                process = self.context.Process(target=_work, args=(task.plan, task.model, log, self.training))
                 process.start()
                 self.running[process] = task
             time.sleep(0.05)
         cut = [task.model for task in (*self.running.values(), *self.tasks)]
         for process in (*self.running, *self.planners):
             process.terminate()
+        last = time.time() + 5
         for process in (*self.running, *self.planners):
-            process.join(5)
+            process.join(max(0.0, last - time.time()))
+            process.kill()
         took = {
             name: {"models": len(some), "mean": round(sum(some) / len(some), 1)} for name, some in self.took.items() if some
         }
@@ -264,11 +295,11 @@ class Queue:
             return None if any(planner.exitcode is None for planner in self.planners) else []
         experiment, cells, made_of = pickle.loads(plan.read_bytes())
         wanted = [name for name in cells if cells[name] and _seed(name) == seed]
-        wanted = [name for name in wanted if not (batch.debiased and name in self.parents)]
+        wanted = [name for name in wanted if not (batch.debiased and (batch.folder, name) in self.parents)]
         past = self.took[batch.name]
         cost = sum(past) / len(past) if len(past) > 3 else batch.cost
         free = (self.end - time.time()) * self.options.workers - len(self.running) * cost / 2
-        if len(wanted) * cost > free:
+        if len(wanted) * cost > free or cost > self.end - time.time():
             self.dropped.append(f"{batch.name} seed {seed}")
             return []
         self.seeds[batch.name].append(seed)
@@ -277,16 +308,20 @@ class Queue:
         tasks = []
         for name in wanted:
             parent = batch.debiased and not PARENT.match(name) and made_of[name]
-            self.parents |= {name} if batch.debiased and PARENT.match(name) else set()
+            self.parents |= {(batch.folder, name)} if PARENT.match(name) else set()
             tasks.append(Task(batch, plan, name, models / parent if parent else None))
         return tasks
 
 
-def _work(plan: Path, model: str, log: Path) -> None:
+def _work(plan: Path, model: str, log: Path, training: str) -> None:
     """Train a model, if it is not there, and make its cells."""
     _log_to(log)
+    import torch
+
     from tiltmeter.execution.worker import work
 
+    if torch.cuda.is_available():
+        torch.set_float32_matmul_precision(training)
     experiment, cells, _ = pickle.loads(plan.read_bytes())
     try:
         work(experiment, model, cells[model])
@@ -305,9 +340,8 @@ def _summary(facts: dict[str, Any], folder: Path, first: Path) -> None:
     """What was done, what failed and why, and whether models of the first visit are the same again."""
     for name, about in facts["batches"].items():
         print(f"{name}: {about}")
-    for place in (folder / "frames", folder / "natural"):
-        if (place / "cells.json").is_file():
-            _summary_of(place.name, json.loads((place / "cells.json").read_text("utf-8")))
+    for cells in sorted(folder.glob("*/cells.json")):
+        _summary_of(cells.parent.name, json.loads(cells.read_text("utf-8")))
     before = json.loads(first.read_text("utf-8")) if first.is_file() else {}
     same, apart = 0, [0.0]
     for path in folder.glob("frames/study/models/*/manifest.json"):

@@ -73,10 +73,10 @@ def primary(corpus: str, domain: str) -> Iterator[str]:
         yield line(label(row["benchmark"]) + unit, row["base"], *numbers, _verdict(row))
 
 
-def verdicts() -> Iterator[str]:
-    """The primary metrics on models of frames: slope and interval by domain, marked by verdict."""
+def verdicts(corpus: str) -> Iterator[str]:
+    """The primary metrics on models of one text: slope and interval by domain, marked by verdict."""
     rows = results("primary")
-    own = rows[rows["corpus"] == "frames"].sort_values("base", ascending=False, kind="stable")
+    own = rows[rows["corpus"] == corpus].sort_values("base", ascending=False, kind="stable")
     yield from head("metric", "model", *DOMAINS)
     for (benchmark, base), some in in_order(own).groupby(["benchmark", "base"], sort=False):
         unit = " °" if benchmark in WITHOUT_PAIRS else ""
