@@ -38,7 +38,19 @@ from tiltmeter.models import LanguageModel
 
 PEAK = {"NVIDIA H200": 989e12, "NVIDIA H100": 989e12, "NVIDIA A100": 312e12}
 """Operations per second in bfloat16 without sparsity, by the vendor's data sheets."""
-STEPS = ("passes", "profile", "plain", "harness", "settings", "kernels", "flex", "command", "profiled", "quantized")
+STEPS = (
+    "passes",
+    "profile",
+    "plain",
+    "harness",
+    "settings",
+    "kernels",
+    "flex",
+    "compiled",
+    "command",
+    "profiled",
+    "quantized",
+)
 WITHOUT = {
     "weights read late": "from tiltmeter.models import early_weights; early_weights.begin = lambda *_: None",
     "GPU started late": "from tiltmeter.models import pretrained; pretrained.start_device = lambda *_: None",
@@ -228,8 +240,9 @@ def measure_saved(
     attempt: Callable[..., Any], args: argparse.Namespace, work: Path, folder: Path, until: float, bench: Any
 ) -> None:
     """What needs the weights in files."""
-    if "command" in args.steps:
+    if "compiled" in args.steps:
         attempt("compiled", partial(compiled, args, work))
+    if "command" in args.steps:
         for turn in range(args.turns):
             attempt(f"command {turn}", partial(whole_command, folder, args, work / f"run-{turn}", until))
         for name in args.without:
