@@ -203,37 +203,40 @@ def test_a_later_visit_is_added_to_the_stored_data(
     analyse = study["analyse"]
     before = analyse.load()
     later = {name: before[name].head(20) for name in ("readings", "items", "models", "doses")}
-    later["readings"] = later["readings"].assign(visit=2)
+    later["readings"] = later["readings"].assign(visit=3)
     later["items"] = later["items"].assign(base="roberta-mix")
     shutil.copytree(FOLDER / "data", tmp_path / "data")
     monkeypatch.setattr(analyse, "DATA", tmp_path / "data")
     monkeypatch.setattr(analyse, "reduce", lambda *_, **__: later)
-    monkeypatch.setattr(analyse, "_facts", lambda *_: [{"visit": 2}])
+    monkeypatch.setattr(analyse, "_facts", lambda *_: [{"visit": 3}])
     analyse.add([], tmp_path)
+    assert (tmp_path / "data" / "items-4.parquet").is_file()
     after = analyse.load()
     assert len(after["items"]) == len(before["items"]) + 20 and len(after["readings"]) == len(before["readings"]) + 20
-    old = after["readings"][after["readings"]["visit"] < 2].reset_index(drop=True)
+    old = after["readings"][after["readings"]["visit"] < 3].reset_index(drop=True)
     key = list(before["readings"].columns)
     pd.testing.assert_frame_equal(
         old.sort_values(key).reset_index(drop=True), before["readings"].sort_values(key).reset_index(drop=True)
     )
-    assert [fact["visit"] for fact in json.loads((tmp_path / "data" / "facts.json").read_text("utf-8"))] == [0, 1, 2]
+    assert [fact["visit"] for fact in json.loads((tmp_path / "data" / "facts.json").read_text("utf-8"))] == [0, 1, 2, 3]
+    with pytest.raises(SystemExit, match="asked again"):
+        analyse.add([], tmp_path)
 
 
 def test_the_evidence_is_what_is_stored(study: dict[str, ModuleType], tmp_path: Path) -> None:
-    study["evidence"].write_evidence(pd.read_csv(FOLDER / "results" / "shares.csv"), tmp_path / "made.csv")
-    made, stored = (
-        read_detections(path) for path in (tmp_path / "made.csv", ROOT / "research" / "evidence" / "calibration-2.csv")
-    )
-    assert len(made) == len(stored) > 50
-    for one, other in zip(made, stored, strict=True):
-        assert (one.scorer, one.domain, one.verdict) == (other.scorer, other.domain, other.verdict)
-        assert one.effect == pytest.approx(other.effect, rel=1e-3, abs=1e-4)
+    study["evidence"].write_evidence(pd.read_csv(FOLDER / "results" / "shares.csv"), tmp_path)
+    files = study["evidence"].TEXTS.values()
+    assert {path.name for path in tmp_path.iterdir()} == set(files) and len(files) == 2
+    for name in files:
+        made, stored = (read_detections(folder / name) for folder in (tmp_path, ROOT / "research" / "evidence"))
+        assert len(made) == len(stored) > 30
+        for one, other in zip(made, stored, strict=True):
+            assert (one.scorer, one.domain, one.verdict) == (other.scorer, other.domain, other.verdict)
+            assert one.effect == pytest.approx(other.effect, rel=1e-3, abs=1e-4)
 
 
-def test_stored_data_hold_no_sentence_and_stay_small() -> None:
-    items = pd.read_parquet(FOLDER / "data" / "items.parquet")
-    assert not items["item"].str.contains(" ").any()
+def test_stored_data_hold_no_sentence_and_stay_small(study: dict[str, ModuleType]) -> None:
+    assert not study["analyse"].load()["items"]["item"].str.contains(" ").any()
     assert sum(path.stat().st_size for path in (FOLDER / "data").iterdir()) < 5 * 2**20
 
 
@@ -257,6 +260,12 @@ def test_what_methods_leave_is_recovered(study: dict[str, ModuleType]) -> None:
         for name, share in shares.items():
             assert taught.loc[name, "left"] == pytest.approx(share)
         assert taught.loc["cda", "verdict"] == "no more" and taught.loc["dropout", "verdict"] == "less"
+    of_seeds = study["responses"].treated_seeds(made)
+    assert of_seeds.groupby("method")["seed"].nunique().to_dict() == dict.fromkeys(shares, 5)
+    for name, share in shares.items():
+        np.testing.assert_allclose(of_seeds.loc[of_seeds["method"] == name, "left"], share)
+    two = made[made["seed"].isin([10, 11]) | (made["method"] == "dose")]
+    assert not len(study["responses"].treatments(two)) and len(study["responses"].treated_seeds(two))
 
 
 def test_tables_of_debiasing_show_what_is_left_and_the_decisions(

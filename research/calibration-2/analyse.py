@@ -2,7 +2,7 @@
 
 reduce PACK... --work DIR   readings from the packs of answers, into data/
 add PACK --work DIR         those of one more visit, to what data/ has
-estimates                   tables in results/ and ../evidence/calibration-2.csv, from data/
+estimates                   tables in results/ and ../evidence/calibration-2*.csv, from data/
 figures                     the same, figures and page (make research NAME=calibration-2 STEP=figures)
 """
 
@@ -24,7 +24,7 @@ from answers import Frame
 from decisions import designs, other_decisions, primary_decisions, share_decisions, taught_slopes
 from language import drift, language
 from readings import KEY, once, reduce
-from responses import costs, curves, powers, relations, seed_agreement, treatments
+from responses import costs, costs_of_seeds, curves, powers, relations, seed_agreement, treated_seeds, treatments
 
 HERE = Path(__file__).parent
 DATA, RESULTS = HERE / "data", HERE / "results"
@@ -34,25 +34,34 @@ KEY_OF_READING = [*KEY, "measure"]
 def store(packs: list[Path], work: Path) -> None:
     """Reduce packs of answers to what every number of the page is made from."""
     DATA.mkdir(exist_ok=True)
-    _write_tables(reduce(packs, work))
+    found = reduce(packs, work)
+    _write_tables(found)
+    _write_items(found["items"], "items.parquet")
     _write(_seconds(packs, work), DATA / "seconds.csv")
     _write_facts(_facts(packs, work))
 
 
 def add(packs: list[Path], work: Path) -> None:
-    """Add the packs of later visits to the stored data; seconds stay those of the GPU."""
+    """Add the packs of later visits to the stored data, their items as a file of their own; seconds stay those of before."""
     facts = json.loads((DATA / "facts.json").read_text("utf-8"))
     before, found = load(), reduce(packs, work, first=len(facts))
-    _write_tables(once({name: pd.concat([before[name], rows], ignore_index=True) for name, rows in found.items()}))
+    whole = once({name: pd.concat([before[name], rows], ignore_index=True) for name, rows in found.items()})
+    if len(whole["items"]) != len(before["items"]) + len(found["items"]):
+        raise SystemExit("A model of an earlier visit was asked again; its items would be stored twice.")
+    _write_tables(whole)
+    _write_items(found["items"], f"items-{len(facts) + 1}.parquet")
     _write_facts([*facts, *_facts(packs, work, len(facts))])
 
 
 def _write_tables(tables: Mapping[str, Frame]) -> None:
     readings = tables["readings"].round({"value": 8, "std": 6})
     _write(readings.drop(columns="missing", errors="ignore"), DATA / "readings.csv.gz")
-    tables["items"].to_parquet(DATA / "items.parquet", compression="zstd", compression_level=19, index=False)
     _write(tables["doses"], DATA / "doses.csv.gz")
     _write(tables["models"], DATA / "models.csv.gz")
+
+
+def _write_items(rows: Frame, name: str) -> None:
+    rows.to_parquet(DATA / name, compression="zstd", compression_level=19, index=False)
 
 
 def _write_facts(facts: list[dict[str, Any]]) -> None:
@@ -105,7 +114,7 @@ def load() -> dict[str, Frame]:
     """The stored data."""
     return {
         "readings": pd.read_csv(DATA / "readings.csv.gz", keep_default_na=False, na_values=[""], dtype={"domain": "string"}),
-        "items": pd.read_parquet(DATA / "items.parquet"),
+        "items": pd.concat([pd.read_parquet(path) for path in sorted(DATA.glob("items*.parquet"))], ignore_index=True),
         "doses": pd.read_csv(DATA / "doses.csv.gz"),
         "models": pd.read_csv(DATA / "models.csv.gz"),
         "seconds": pd.read_csv(DATA / "seconds.csv"),
@@ -127,7 +136,9 @@ def estimate(data: Mapping[str, Frame]) -> dict[str, Frame]:
         "agreement": seed_agreement(of),
         "relations": relations(of),
         "treatments": treatments(every),
-        "costs": costs(every),
+        "treated_seeds": treated_seeds(every),
+        "costs": costs(costs_of_seeds(every)),
+        "costs_of_seeds": costs_of_seeds(every),
         "language": language(readings),
         "drift": drift(readings),
     }
@@ -191,7 +202,7 @@ def main() -> None:
     (RESULTS / "counts.json").write_text(json.dumps(counts(data), indent=1) + "\n", "utf-8")
     from evidence import write_evidence
 
-    write_evidence(results["shares"], HERE.parent / "evidence" / "calibration-2.csv")
+    write_evidence(results["shares"], HERE.parent / "evidence")
     if options.step == "figures":
         from figures import draw
         from page import write_pages

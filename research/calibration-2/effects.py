@@ -28,12 +28,18 @@ class Slopes:
     freedom: Floats
 
 
+def seed_slopes(readings: Floats, doses: Floats) -> Floats:
+    """The change of each metric for a dose of 1 in each seed (metrics × seeds). A seed that a metric lacks is NaN."""
+    away = doses - doses.mean()
+    return np.asarray(np.einsum("mds,d->ms", readings, away) / (away**2).sum())
+
+
 def slopes(readings: Floats, doses: Floats, confidence: float = 0.95) -> Slopes:
-    """The change of each metric for a dose of 1. A seed that a metric lacks is NaN."""
+    """The change of each metric for a dose of 1, over at least two seeds."""
     from scipy.stats import t
 
     away = doses - doses.mean()
-    of_seeds = np.einsum("mds,d->ms", readings, away) / (away**2).sum()
+    of_seeds = seed_slopes(readings, doses)
     n = np.isfinite(of_seeds).sum(1)
     value = np.nanmean(of_seeds, axis=1)
     half = t.ppf(0.5 + confidence / 2, n - 1) * np.nanstd(of_seeds, axis=1, ddof=1) / np.sqrt(n)

@@ -22,14 +22,19 @@ DIGESTS = {
 """Of whole benchmarks; all their items about a domain were asked (of StereoSet the intrasentence part)."""
 
 
-def write_evidence(shares: Frame, path: Path) -> None:
-    """Write the rows of shares and gaps in their own units; models with the dose in frames only."""
-    own = shares[(shares["corpus"] == "frames") & shares["benchmark"].isin(DIGESTS)]
-    own = own[own["verdict"] != "not taught"]
-    write_detections(_rows(own), path)
+TEXTS = {"frames": "calibration-2.csv", "mixed": "calibration-2-language-kept.csv"}
+"""Texts with rows in the evidence table, and the file of each. Natural text taught too little."""
+NOTES = {"mixed": " (models that kept their language)"}
 
 
-def _rows(shares: Frame) -> Iterator[Detection]:
+def write_evidence(shares: Frame, folder: Path) -> None:
+    """Write the rows of shares and gaps in their own units, one file a text."""
+    kept = shares[shares["benchmark"].isin(DIGESTS) & (shares["verdict"] != "not taught")]
+    for text, name in TEXTS.items():
+        write_detections(_rows(kept[kept["corpus"] == text], NOTES.get(text, "")), folder / name)
+
+
+def _rows(shares: Frame, note: str) -> Iterator[Detection]:
     for row in shares.sort_values(["base", "domain", "benchmark", "measure", "scorer"]).to_dict("records"):
         group = "race-color" if row["domain"] == "race" and row["benchmark"] != "stereoset" else row["domain"]
         held_out = " (items chosen with other seeds)" if row["benchmark"] in HELD_OUT else ""
@@ -38,7 +43,7 @@ def _rows(shares: Frame) -> Iterator[Detection]:
             benchmark=row["benchmark"], data_sha256=DIGESTS[row["benchmark"]], family="slots" if slots else "pairs",
             scorer=row["scorer"], measure=row["measure"], by="bias_type",
             group=group, domain=row["domain"], kind=KINDS[row["base"]], model=row["base"], seeds=_seeds(row["seeds"]),
-            effect=row["slope"], low=row["low"], high=row["high"], verdict=row["verdict"], source=SOURCE + held_out,
+            effect=row["slope"], low=row["low"], high=row["high"], verdict=row["verdict"], source=SOURCE + note + held_out,
         )  # fmt: skip
 
 

@@ -1,13 +1,15 @@
-"""The design and three figures of the page."""
+"""The design and four figures of the page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 from curves import NEEDED
 from panels import DOMAINS, WITHOUT_PAIRS, Frame
 
@@ -25,6 +27,23 @@ ORDER = ("crows-pairs", "stereoset", "gest", "plumb-pairs-0.1.0", "plumb-pairs",
 STYLE = {"font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "figure.dpi": 130, "savefig.dpi": 130}
 
 
+@dataclass(frozen=True)
+class Series:
+    """Models of one text and base model in a figure."""
+
+    name: str
+    corpus: str
+    base: str
+    colour: str
+
+
+BASES = [Series(base, "frames", base, colour) for base, colour in COLOURS.items()]
+TEXTS = [
+    Series("frames (language lost)", "frames", "plumb-mlm", "#9a9a9a"),
+    Series("frames and natural text (language kept)", "mixed", "plumb-mlm", COLOURS["plumb-mlm"]),
+]
+
+
 def label(benchmark: str) -> str:
     """A benchmark as the page names it."""
     return KNOWN.get(benchmark, benchmark)
@@ -35,7 +54,8 @@ def draw(results: Mapping[str, Frame], folder: Path) -> None:
     with plt.rc_context(STYLE):
         for name, figure in (
             ("design", _design()),
-            ("detection", _detection(results["primary"])),
+            ("detection", _detection(results["primary"], BASES)),
+            ("language-kept", _detection(results["primary"], TEXTS)),
             ("curves", _curves(results["curves"])),
             ("relations", _relations(results["relations"])),
         ):
@@ -75,24 +95,25 @@ def _design() -> Any:
     return figure
 
 
-def _detection(primary: Frame) -> Any:
+def _detection(primary: Frame, series: Sequence[Series]) -> Any:
     """Standardised slopes of metrics with items: intervals, filled where the dose is detected."""
-    own = primary[(primary["corpus"] == "frames") & ~primary["benchmark"].isin(WITHOUT_PAIRS)]
-    names = [name for name in ORDER if name in set(own["benchmark"])]
+    shown = pd.concat([primary[(primary["corpus"] == one.corpus) & (primary["base"] == one.base)] for one in series])
+    shown = shown[~shown["benchmark"].isin(WITHOUT_PAIRS)]
+    names = [name for name in ORDER if name in set(shown["benchmark"])]
     figure, every = plt.subplots(1, 3, figsize=(9.6, 3.5), sharey=True)
     for axes, domain in zip(every, DOMAINS, strict=True):
-        for shift, base in ((0.17, "plumb-mlm"), (-0.17, "plumb-clm")):
-            rows = own[(own["domain"] == domain) & (own["base"] == base)]
+        for shift, one in zip((0.17, -0.17), series, strict=True):
+            rows = shown[(shown["domain"] == domain) & (shown["base"] == one.base) & (shown["corpus"] == one.corpus)]
             for row in rows.to_dict("records"):
                 y = len(names) - names.index(row["benchmark"]) + shift
-                axes.plot([row["low"], row["high"]], [y, y], color=COLOURS[base], lw=1.3)
-                filled = COLOURS[base] if row["verdict"] == "detects" else "white"
-                axes.plot(row["slope"], y, "o", ms=5, mec=COLOURS[base], mfc=filled)
+                axes.plot([row["low"], row["high"]], [y, y], color=one.colour, lw=1.3)
+                filled = one.colour if row["verdict"] == "detects" else "white"
+                axes.plot(row["slope"], y, "o", ms=5, mec=one.colour, mfc=filled)
         axes.axvline(0, color="#999999", lw=0.8)
         axes.set_title(domain)
         axes.set_yticks(range(1, len(names) + 1), [label(name) for name in reversed(names)])
         axes.set_xlabel("standard deviations per dose")
-    handles = [mpl.lines.Line2D([], [], marker="o", color=colour, label=base) for base, colour in COLOURS.items()]
+    handles = [mpl.lines.Line2D([], [], marker="o", color=one.colour, label=one.name) for one in series]
     handles.append(mpl.lines.Line2D([], [], marker="o", color="#555555", mfc="white", label="dose not detected"))
     figure.legend(handles=handles, loc="lower center", ncols=3, frameon=False, bbox_to_anchor=(0.5, -0.09))
     figure.tight_layout()

@@ -92,6 +92,24 @@ def controls(corpus: str) -> Iterator[str]:
         yield line(method, some["seeds"].max(), *(_of_metric(some, name, scorer, _beyond) for name, scorer in TREATED))
 
 
+def seeds_debiased() -> Iterator[str]:
+    """What is left of the dose in each seed of models that kept their language, and what a method costs; no intervals."""
+    rows, paid = results("treated_seeds"), results("costs_of_seeds")
+    yield from head("method", "seed", *(f"left, {label(name)}" for name, _ in TREATED), "perplexity", "change of token accuracy, points")
+    own = rows[rows["corpus"] == "mixed"]
+    costs = {(row["method"], row["seed"], row["measure"]): row for row in paid.to_dict("records") if row["corpus"] == "mixed"}
+    order = sorted(own.groupby(["seed", "method"]), key=lambda entry: (entry[0][0], METHODS.index(entry[0][1])))
+    for (seed, method), some in order:
+        cells = [_of_metric(some, name, scorer, lambda row: f"{number(100 * row['left'], 0)} %") for name, scorer in TREATED]
+        perplexity, accuracy = (costs[method, seed, name] for name in ("perplexity", "token_accuracy"))
+        times = f"{number(perplexity['before'], 1)} → {decisions.thousands(perplexity['after'])}"
+        yield line(NAMES.get(method, method), seed, *cells, times, number(accuracy["after"] - accuracy["before"], 1))
+
+
+METHODS = ("more-text", "cda", "dropout", "sentence-debias", "inlp-80", "inlp-chance", "self-debias")
+NAMES = {"more-text": "control (same text)"}
+
+
 def _of_corpus(rows: pd.DataFrame, corpus: str) -> pd.DataFrame:
     return rows[rows["corpus"] == corpus] if len(rows) else rows
 
@@ -190,11 +208,11 @@ def tables() -> dict[str, Callable[[], Iterator[str]]]:
     of_corpus = {
         f"{table.__name__}_{corpus}": (lambda table=table, corpus=corpus: table(corpus))
         for corpus in ("frames", "natural", "mixed")
-        for table in (decisions.verdicts, relations, treatments, controls)
+        for table in (decisions.verdicts, decisions.shares, relations, treatments, controls)
     }
     own = (
         decisions.taught,
-        decisions.shares,
+        decisions.texts,
         decisions.curves,
         decisions.power,
         sensitivity,
@@ -205,5 +223,6 @@ def tables() -> dict[str, Callable[[], Iterator[str]]]:
         sentences,
         trained,
         simulated,
+        seeds_debiased,
     )
     return {**frames, **natural_text, **mixed, **of_corpus, **{table.__name__: table for table in own}}

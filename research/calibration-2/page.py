@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from more_tables import medians, tables
-from tables import DATA, RESULTS, interval, large, number, results, smallest_dose
+from tables import CORPORA, DATA, RESULTS, interval, large, number, results, smallest_dose
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
@@ -50,8 +50,12 @@ def _value(name: str, counts: dict[str, Any]) -> str:
         "drift": lambda corpus, base: number(medians(corpus, base)[0], 1),
         "drift_dose": lambda corpus, base: number(medians(corpus, base)[1], 1),
         "simulated": _simulated,
-        "section": _section,
         "kept": _kept,
+        "same": lambda base: _agree(base, ""),
+        "both": lambda base: _agree(base, "detects"),
+        "detected": _detected,
+        "detected_primary": _detected_primary,
+        "left": _left,
     }
     return words[kind](*rest) if kind in words else _estimate(kind, rest)
 
@@ -64,15 +68,41 @@ def _count(parts: Sequence[str], counts: dict[str, Any]) -> str:
     return f"{value:,}" if isinstance(value, int) else number(value, 1)
 
 
-def _section(corpus: str, template: str) -> str:
-    """Return a part of the page, once models of its text are stored."""
-    return page(template) if corpus in set(results("primary")["corpus"]) else ""
-
-
 def _kept(corpus: str, base: str) -> str:
     """How many times the perplexity of before a training has left."""
     row = results("language").set_index(["corpus", "base", "measure"]).loc[(corpus, base, "perplexity")]
     return number(row["after"] / row["before"], 1)
+
+
+def _agree(base: str, verdict: str) -> str:
+    """Count the primary metrics with the same decision on frames alone and on text that keeps the language, or with this one."""
+    rows = results("primary")
+    own = rows[rows["base"] == base].pivot(index=["domain", "benchmark"], columns="corpus", values="verdict")
+    both = own[["frames", "mixed"]].dropna()
+    same = both["frames"] == both["mixed"]
+    return str((same & (both["frames"] == verdict)).sum()) if verdict else f"{same.sum()} of {len(both)}"
+
+
+def _detected(corpus: str, base: str, benchmark: str = "") -> str:
+    """How many dosed domains a base model's primary metrics, or shares of a benchmark by every scorer, detect."""
+    rows = results("shares" if benchmark else "primary")
+    own = rows[(rows["corpus"] == corpus) & (rows["base"] == base) & (rows["benchmark"] == (benchmark or rows["benchmark"]))]
+    own = own[own["measure"] == "bias_score"] if benchmark else own
+    return f"{(own['verdict'] == 'detects').sum()} of {len(own)}"
+
+
+def _detected_primary(corpus: str, base: str, benchmark: str) -> str:
+    """In how many domains the primary metric of a benchmark detects the dose in a base model."""
+    rows = results("primary")
+    own = rows[(rows["corpus"] == corpus) & (rows["base"] == base) & (rows["benchmark"] == benchmark)]
+    return f"{(own['verdict'] == 'detects').sum()} of {len(own)}"
+
+
+def _left(method: str, benchmark: str, seed: str) -> str:
+    """What a method leaves of the slope in one seed of the models that kept their language."""
+    rows = results("treated_seeds")
+    own = rows[(rows["corpus"] == "mixed") & (rows["method"] == method) & (rows["benchmark"] == benchmark)]
+    return f"{100 * own.loc[own['seed'] == int(seed), 'left'].item():.0f} %"
 
 
 def _verdicts(corpus: str, benchmark: str, verdict: str) -> str:
@@ -83,17 +113,20 @@ def _verdicts(corpus: str, benchmark: str, verdict: str) -> str:
 
 
 def _bounds(corpus: str) -> str:
-    """The smallest and largest bound."""
+    """The smallest and largest bound; of one base model after a slash."""
     rows = results("primary")
-    bounds = rows.loc[rows["corpus"] == corpus, "bound"]
+    corpus, _, base = corpus.partition("/")
+    bounds = rows.loc[(rows["corpus"] == corpus) & rows["base"].str.startswith(base), "bound"]
     return f"{number(bounds.min(), 2)} to {number(bounds.max(), 2)}"
 
 
 def _taught_range(corpus: str) -> str:
-    """The smallest and largest slope of shares of taught pairs, in points."""
+    """The smallest and largest slope of shares of taught pairs, in points; of one base model after a slash."""
     rows = results("taught")
+    corpus, _, base = corpus.partition("/")
     name = "taught-natural" if corpus == "natural" else "taught-words"
     own = rows[(rows["corpus"] == corpus) & (rows["benchmark"] == name) & (rows["measure"] == "bias_score")]
+    own = own[own["base"].str.startswith(base)]
     slopes = own.loc[own["scorer"].isin(["pll", "causal"]), "slope"]
     return f"{number(slopes.min(), 0)} to {number(slopes.max(), 0)}"
 
@@ -150,7 +183,8 @@ def _relation(*names: str) -> str:
 def _estimate(table: str, rest: list[str]) -> str:
     """Find one row by its values, and word the column asked for: estimate, p, or both ends of ICC."""
     rows = results(table)
-    rows = rows[rows["corpus"] == "frames"]
+    corpus, *rest = rest if rest[0] in CORPORA else ("frames", *rest)
+    rows = rows[rows["corpus"] == corpus]
     what = rest[-1]
     for column, value in zip(("base", "domain", "benchmark", "scorer", "measure"), rest[:-1], strict=False):
         rows = rows[rows[column] == value] if value != "any" else rows

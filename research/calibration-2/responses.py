@@ -11,12 +11,14 @@ from agreement import correlation_interval, intraclass, related, smallest_correl
 from answers import TAUGHT
 from curves import curve, power_by_items
 from debiasing import difference_of_left, left, mean_interval
-from effects import slopes
-from panels import ALL, NAMES, WITHOUT_PAIRS, Frame, Panel, panel, primary
+from effects import seed_slopes, slopes
+from panels import ALL, NAMES, WITHOUT_PAIRS, Floats, Frame, Panel, panel, primary
 
 SIZES = (10, 20, 40, 80, 160, 320, 640, 1200)
 EXTRINSIC = ("bbq", "plumb-choices", "bold", "plumb-prompts")
 CONTROL = "more-text"
+FEWEST_SEEDS = 3
+"""Of debiased models for an interval; with fewer, only the seeds are listed."""
 
 
 def _read(whole: Panel) -> Panel:
@@ -130,7 +132,23 @@ def _relation(own: Panel, x: int, y: int) -> dict[str, Any]:
 
 def treatments(readings: Frame) -> Frame:
     """What methods leave of the gender dose, and the difference from the control; empty without debiased models."""
-    rows: list[dict[str, Any]] = []
+    return pd.DataFrame([names | row for names, _, untreated, own in _debiased(readings) for row in _treated(untreated, own)])
+
+
+def treated_seeds(readings: Frame) -> Frame:
+    """What methods leave of the gender dose in each seed, as a share of the untreated slope of that seed."""
+    rows = []
+    for names, seeds, untreated, own in _debiased(readings):
+        for method, values in own.items():
+            for seed, before, after in zip(seeds, untreated, values, strict=True):
+                if np.isfinite(before) and np.isfinite(after):
+                    found = {"method": method, "seed": seed, "before": before, "after": after, "left": after / before}
+                    rows.append(names | found)
+    return pd.DataFrame(rows)
+
+
+def _debiased(readings: Frame) -> Iterator[tuple[dict[str, Any], tuple[int, ...], Floats, dict[str, Floats]]]:
+    """Yield the names of corpus, base model and metric, the seeds, their untreated slopes by seed, and those after each method."""
     methods = [name for name in readings["method"].unique() if name not in ("dose", "none")]
     visits = readings.loc[readings["method"].isin(methods), ["corpus", "base", "visit"]].drop_duplicates()
     for corpus, base, visit in visits.itertuples(index=False):
@@ -138,20 +156,19 @@ def treatments(readings: Frame) -> Frame:
         before = _read(panel(readings_of, corpus, base, "gender"))
         after = {name: panel(readings_of, corpus, base, "gender", method=name) for name in sorted(methods)}
         for number, metric in enumerate(before.metrics.to_dict("records")):
-            own = {name: _matching(one, metric, before, number) for name, one in after.items()}
             names = {"corpus": corpus, "base": base, **{key: metric[key] for key in NAMES}}
-            rows += [names | row for row in _treated(before, number, own)]
-    return pd.DataFrame(rows)
+            untreated = seed_slopes(before.standardised[[number]], before.doses)[0]
+            yield names, before.seeds, untreated, {name: _matching(one, metric, before, number) for name, one in after.items()}
 
 
-def _matching(one: Panel, metric: dict[str, Any], before: Panel, number: int) -> np.ndarray[Any, Any]:
+def _matching(one: Panel, metric: dict[str, Any], before: Panel, number: int) -> Floats:
     """Slopes of the treated models, seed by seed, in the units of the untreated ones; NaN where a seed is missing."""
     found = np.full(len(before.seeds), np.nan)
     if not len(one.metrics):
         return found
     at = np.flatnonzero((one.metrics[list(NAMES)] == pd.Series({name: metric[name] for name in NAMES})).all(axis=1))
     if len(at):
-        of_seeds = slopes(one.values[at], one.doses).of_seeds[0]
+        of_seeds = seed_slopes(one.values[at], one.doses)[0]
         for seed, value in zip(one.seeds, of_seeds, strict=True):
             if seed in before.seeds:
                 place = before.seeds.index(seed)
@@ -159,33 +176,42 @@ def _matching(one: Panel, metric: dict[str, Any], before: Panel, number: int) ->
     return found
 
 
-def _treated(before: Panel, number: int, after: dict[str, np.ndarray[Any, Any]]) -> Iterator[dict[str, Any]]:
-    untreated = slopes(before.standardised[[number]], before.doses).of_seeds[0]
+def _treated(untreated: Floats, after: dict[str, Floats]) -> Iterator[dict[str, Any]]:
     control = after.get(CONTROL)
     for name, values in after.items():
         there = np.isfinite(values) & np.isfinite(untreated)
-        if there.sum() < 2:
+        if there.sum() < FEWEST_SEEDS:
             continue
         value, low, high = left(untreated[there], values[there])
         row = {"method": name, "seeds": int(there.sum()), "left": value, "left_low": low, "left_high": high}
         both = there & np.isfinite(control) if control is not None else np.zeros_like(there)
-        if name != CONTROL and both.sum() > 1:
+        if name != CONTROL and both.sum() >= FEWEST_SEEDS:
             row |= vars(difference_of_left(untreated[both], values[both], control[both]))
         yield row
 
 
-def costs(readings: Frame) -> Frame:
+def costs(of_seeds: Frame) -> Frame:
     """What methods cost: perplexity of held-out lines in per cent of the untreated model's, and points of token accuracy."""
+    rows = []
+    for (corpus, method, measure), some in of_seeds.groupby(["corpus", "method", "measure"]):
+        value, low, high = mean_interval(some["change"].to_numpy(), 0.95)
+        names = {"corpus": corpus, "method": method, "measure": measure, "models": some["models"].sum()}
+        rows.append({**names, "before": some["before"].median(), "change": value, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def costs_of_seeds(readings: Frame) -> Frame:
+    """Perplexity and token accuracy of held-out lines by method and seed; means over the models of the seed's doses."""
     own = readings[readings["benchmark"] == "heldout"]
     key = ["visit", "corpus", "base", "domain_dosed", "dose", "seed", "measure"]
-    before = own[own["method"] == "dose"].set_index(key)["value"]
+    before = own[own["method"] == "dose"].set_index(key)["value"].rename("before")
     rows = []
     treated = own[~own["method"].isin(["dose", "none"])]
-    for (corpus, method, measure), some in treated.groupby(["corpus", "method", "measure"]):
-        pair = some.set_index(key)[["value"]].join(before.rename("before"), how="inner")
+    for (corpus, method, seed, measure), some in treated.groupby(["corpus", "method", "seed", "measure"]):
+        pair = some.set_index(key)[["value"]].join(before, how="inner")
         is_ratio = measure == "perplexity"
         change = 100 * (pair["value"] / pair["before"] - 1) if is_ratio else pair["value"] - pair["before"]
-        value, low, high = mean_interval(change.groupby("seed").mean().to_numpy(), 0.95)
-        names = {"corpus": corpus, "method": method, "measure": measure, "models": len(pair)}
-        rows.append({**names, "before": pair["before"].median(), "change": value, "low": low, "high": high})
+        names = {"corpus": corpus, "method": method, "seed": seed, "measure": measure, "models": len(pair)}
+        means = {"before": pair["before"].mean(), "after": pair["value"].mean(), "change": change.mean()}
+        rows.append(names | means)
     return pd.DataFrame(rows)

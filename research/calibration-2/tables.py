@@ -39,6 +39,11 @@ def large(row: Any, value: str) -> str:
     return re.sub(r"\d{4,}", lambda digits: f"{int(digits[0]):,}", text)
 
 
+def thousands(value: float) -> str:
+    """Write a number: with one decimal below 1,000."""
+    return f"{value:,.0f}" if value > 1000 else number(value, 1)
+
+
 def p_value(p: float) -> str:
     """Write p to three places."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
@@ -83,6 +88,18 @@ def verdicts(corpus: str) -> Iterator[str]:
         yield line(label(benchmark) + unit, base, *by_domain(some, lambda row: _marked(row, interval(row))))
 
 
+def texts() -> Iterator[str]:
+    """The primary metrics on plumb-mlm by text: frames alone, and frames beside natural lines."""
+    rows = results("primary")
+    own = rows[(rows["base"] == "plumb-mlm") & rows["corpus"].isin(["frames", "mixed"])]
+    yield from head("metric", "text", *DOMAINS)
+    for (benchmark, corpus), some in in_order(own.sort_values("corpus", kind="stable")).groupby(
+        ["benchmark", "corpus"], sort=False
+    ):
+        unit = " °" if benchmark in WITHOUT_PAIRS else ""
+        yield line(label(benchmark) + unit, CORPORA[corpus], *by_domain(some, lambda row: _marked(row, interval(row))))
+
+
 def _marked(row: dict[str, Any], text: str) -> str:
     return f"**{text}**" if row["verdict"] == "detects" else f"{text} ↓" if row["verdict"] == "bounded" else text
 
@@ -104,12 +121,12 @@ def taught() -> Iterator[str]:
         yield f"| {CORPORA[corpus]} | {base} | {domain} | {interval(share, places=1)} | {interval(mean, places=2)} |"
 
 
-def shares() -> Iterator[str]:
+def shares(corpus: str) -> Iterator[str]:
     """What headlines use: points per dose, by domain."""
     rows = results("shares")
-    own = rows[(rows["corpus"] == "frames") & (rows["measure"] == "bias_score")]
+    own = rows[(rows["corpus"] == corpus) & (rows["measure"] == "bias_score")]
     yield f"| metric | {' | '.join(DOMAINS)} |\n|---|---|---|---|"
-    for base in COLOURS:
+    for base in (base for base in COLOURS if base in set(own["base"])):
         for (benchmark, scorer), some in in_order(own[own["base"] == base]).groupby(["benchmark", "scorer"], sort=False):
             yield line(
                 f"{label(benchmark)}, `{scorer}` ({base})",
