@@ -13,7 +13,7 @@ import argparse
 import gzip
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,13 @@ SOURCES, READINGS, MANIFEST = "sources.json", "estimates.csv.gz", "manifest.json
 COLUMNS = ["model", *METRIC, "value", "neutral"]
 
 
-def table(store: Path) -> list[Detection]:
-    """Return the rows of all sources in their order; later ones replace earlier ones."""
+def table(store: Path, without: Collection[str] = ()) -> list[Detection]:
+    """Return the rows of all sources in their order, but of those `without`; later ones replace earlier ones."""
     rows: dict[tuple[str, ...], Detection] = {}
-    for source in json.loads((store / SOURCES).read_text("utf-8")):
+    listed = json.loads((store / SOURCES).read_text("utf-8"))
+    if unknown := set(without) - {source["name"] for source in listed}:
+        raise ValueError(f"No such sources: {', '.join(sorted(unknown))}.")
+    for source in (source for source in listed if source["name"] not in without):
         for row in _rows_of(store / source["name"], source["about"]):
             rows.pop(key_of(row), None)
             rows[key_of(row)] = row

@@ -1,12 +1,12 @@
-"""Audit dosed models by stored answers: python research/dosed-audits/from_answers.py ANSWERS [--data-dir DIR].
+"""Audit dosed models by stored answers: python research/dosed-audits/from_answers.py ANSWERS (--help lists options).
 
 ANSWERS is a folder with the answers of a calibration: `answers/BENCHMARK.TABLE.parquet` with a column `model`, and
-`items/BENCHMARK.parquet`. Models are called BASE-DOMAIN+1-seedN and BASE-neutral-seedN. Each model of dose 1 is audited
-alone and against the neutral model of its seed, by the code of audits; `audits-answers.json` has every verdict. No model
-is loaded.
+`items/BENCHMARK.parquet`. Models are called [TEXT/]BASE-DOMAIN+1-seedN and [TEXT/]BASE-neutral-seedN. Each model of dose 1 is
+audited alone and against the neutral model of its seed, by the code of audits; `audits-answers.json` has every verdict, those on
+the neutral models alone too. Stored audits of other texts and base models are kept. No model is loaded.
 
-Run it before the evidence table has rows of the same seeds: a metric must not be chosen by the models that it then decides
-about. Of slots only the best match of each group is stored, so they give `stereotype_gap` alone. The correction covers the
+A metric must not be chosen by the models that it then decides about: `--without` leaves sources of the evidence table with
+the same seeds out. Of slots only the best match of each group is stored, so they give `stereotype_gap` alone. The correction covers the
 domains that were asked.
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import runpy
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -25,36 +26,41 @@ import pandas as pd
 import tiltmeter
 from tiltmeter.audits.deciding import Facts
 from tiltmeter.audits.verdicts import Verdict, differences_of, verdicts_of
+from tiltmeter.families.kit import detection
 from tiltmeter.families.kit.answers import Answers
 
-RESULTS = Path(__file__).parent / "audits-answers.json"
+FOLDER = Path(__file__).parent
+RESULTS, EVIDENCE = FOLDER / "audits-answers.json", FOLDER.parent / "evidence"
 LABELS = ["bias_type", "direction", "target"]
 LEVELS = {"quick": ("plumb-pairs", "plumb-slots"), "default": ("plumb-pairs", "plumb-slots", "crows-pairs", "stereoset")}
-DOSED = re.compile(r"(?P<base>.+)-(?P<domain>gender|race|religion)\+1-seed(?P<seed>\d+)")
+AUDITED = re.compile(
+    r"(?P<place>(?:(?P<text>\w+)/)?(?P<base>.+))-(?:(?P<domain>gender|race|religion)\+1|neutral)-seed(?P<seed>\d+)"
+)
 KEPT = ("domain", "kind", "verdict", "benchmark", "scorer", "measure", "group", "value", "low", "high", "n", "p_corrected",
         "detectable", "change", "evidence")  # fmt: skip
 TOP_K = 100
+FRAMES, NEUTRAL = "frames", "neutral"
 MEASURES = {"pairs": ("bias_score", "ss"), "slots": ("stereotype_gap",)}
 """Those that an audit decides by."""
 
 
 def audits(folder: Path, data_dir: Path | None = None) -> Iterator[dict[str, Any]]:
-    """Audit every dosed model of the folder at each level whose answers are there."""
+    """Audit every dosed model and undosed twin of the folder at each level whose answers are there."""
     read = {name: read_answers(folder, name) for name in LEVELS["default"] if list(folder.glob(f"answers/{name}.*"))}
     digests = {name: tiltmeter.load_benchmark(name, data_dir=data_dir).data_hash for name in read}
     models = dict.fromkeys(model for answers in read.values() for model in answers.models)
-    for model, found in ((model, DOSED.fullmatch(model)) for model in models):
+    for model, found in ((model, AUDITED.fullmatch(model)) for model in models):
         for level, names in LEVELS.items() if found else ():
             there = {name: digests[name] for name in names if name in read}
             if found and (level == "quick" or len(there) > len(LEVELS["quick"])):
-                twin = f"{found['base']}-neutral-seed{found['seed']}"
-                tables = audited([read[name] for name in there], there, model, twin)
+                twin = f"{found['place']}-neutral-seed{found['seed']}"
                 yield {
+                    "text": found["text"] or FRAMES,
                     "seed": int(found["seed"]),
                     "base": found["base"],
-                    "domain": found["domain"],
+                    "domain": found["domain"] or NEUTRAL,
                     "level": level,
-                    **tables,
+                    **audited([read[name] for name in there], there, model, twin),
                 }
 
 
@@ -67,11 +73,11 @@ def audited(
     facts: Facts = {(model, name): (digest, kind) for name, digest in digests.items()}
     measures = [name for family in dict.fromkeys(part.family for part in both) for name in MEASURES[family]]
     estimates = tiltmeter.estimate([part.where(model=(model,)) for part in both], measures, by="bias_type")
+    verdicts = records(verdicts_of(estimates, model, facts))
+    if model == twin:
+        return {"verdicts": verdicts, "against_baseline": []}
     differences = tiltmeter.compare(both, twin, measures, by="bias_type")
-    return {
-        "verdicts": records(verdicts_of(estimates, model, facts)),
-        "against_baseline": records(differences_of(differences, model, facts, estimates)),
-    }
+    return {"verdicts": verdicts, "against_baseline": records(differences_of(differences, model, facts, estimates))}
 
 
 OF_MASKED = ("pll", "sss", "cps")
@@ -108,14 +114,31 @@ def best_matches(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.rename(columns={"max": "probability"}).assign(term=rows["group"], reason=None, **facts)
 
 
+def leave_out(sources: Sequence[str]) -> None:
+    """Use the evidence table without these sources of research/evidence."""
+    made = runpy.run_path(str(FOLDER.parents[1] / "scripts" / "evidence_table.py"))
+    rows = tuple(made["table"](EVIDENCE, without=sources))
+    detection.detections = lambda: rows
+
+
+def merged(stored: Sequence[Mapping[str, Any]], found: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the stored audits with those of the found texts and base models replaced."""
+    places = {(one["text"], one["base"]) for one in found}
+    return [one for one in stored if (one["text"], one["base"]) not in places] + list(found)
+
+
 def main() -> None:
     """Write the verdicts."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("answers", type=Path)
     parser.add_argument("--data-dir", type=Path, help="where CrowS-Pairs and StereoSet are")
+    parser.add_argument("--without", nargs="+", default=[], metavar="SOURCE", help="sources of the evidence table to leave out")
     options = parser.parse_args()
+    if options.without:
+        leave_out(options.without)
     found = list(audits(options.answers, options.data_dir))
-    RESULTS.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", "utf-8")
+    every = merged(json.loads(RESULTS.read_text("utf-8")), found)
+    RESULTS.write_text(json.dumps(every, ensure_ascii=False, indent=1) + "\n", "utf-8")
     print(f"{RESULTS.name}: {len(found)} audits; python research/dosed-audits/summarise.py counts them")
 
 

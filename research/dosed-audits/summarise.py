@@ -79,24 +79,45 @@ def summary() -> str:
         lines.append(_line("one domain", title, "weighted by evidence", counted(second, table, stored=True)))
     if ANSWERS.is_file():
         third = json.loads(ANSWERS.read_text("utf-8"))
-        places = dict.fromkeys((one["base"], one["level"]) for one in third)
-        for (base, level), (table, (_, title)) in product(places, TABLES.items()):
-            own = [one for one in third if (one["base"], one["level"]) == (base, level)]
-            models = f"{base}, new seeds, {level}"
-            lines.append(_line(models, title, "weighted by evidence", counted(own, table, stored=True)))
+        for (models, level), own in _places(third, "new seeds"):
+            for table, (_, title) in TABLES.items():
+                counts = counted(own, table, stored=True)
+                lines.append(_line(f"{models}, {level}", title, "weighted by evidence", counts))
+        lines += ["", *twins(third)]
     return "\n".join(lines)
+
+
+def twins(audits: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the table of domains that audits of undosed twins alone name, where these audits are stored."""
+    yield "| undosed twins alone | audits | gender | race | religion |\n|---|---|---|---|---|"
+    for (models, level), own in _places([one for one in audits if one["domain"] == NEUTRAL], "new seeds"):
+        named = [row["domain"] for one in own for row in _first_of_domain(one["verdicts"])]
+        yield f"| {models}, {level} | {len(own)} | {' | '.join(str(named.count(name)) for name in DOSED.values())} |"
+
+
+def _first_of_domain(verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    named = [row for row in verdicts if row["verdict"] == TABLES["verdicts"][0]]
+    return list({row["domain"]: row for row in named}.values())
 
 
 def outcomes() -> str:
     """Return the table of docs/audit.md: audits of the seeds that the evidence table did not know then, as Markdown."""
     lines = ["| model | level | verdict | right | wrong | undecided |", "|---|---|---|---:|---:|---:|"]
-    audits = json.loads(ANSWERS.read_text("utf-8"))
-    places = dict.fromkeys((one["base"], one["level"]) for one in audits)
-    for (base, level), (table, (_, title)) in product(places, TABLES.items()):
-        own = [one for one in audits if (one["base"], one["level"]) == (base, level)]
+    places = _places(json.loads(ANSWERS.read_text("utf-8")))
+    for ((models, level), own), (table, (_, title)) in product(places, TABLES.items()):
         counts = counted(own, table, stored=True)
-        lines.append(f"| {base} | {level} | {title} | {counts['right']} | {counts['wrong']} | {counts['undecided']} |")
+        lines.append(f"| {models} | {level} | {title} | {counts['right']} | {counts['wrong']} | {counts['undecided']} |")
     return "\n".join(lines)
+
+
+def _places(audits: Sequence[Mapping[str, Any]], frames: str = "") -> list[tuple[tuple[str, str], list[Mapping[str, Any]]]]:
+    """Return the audits by models, in words, and level; `frames` describes those of models trained on frames alone."""
+    words = {"frames": frames, "mixed": "language kept"}
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for one in audits:
+        models = ", ".join(word for word in (one["base"], words[one["text"]]) if word)
+        found.setdefault((models, one["level"]), []).append(one)
+    return list(found.items())
 
 
 def undosed() -> str:

@@ -24,13 +24,13 @@ def load(name: str) -> ModuleType:
     return module
 
 
-def pack(folder: Path, dosed: str) -> None:
+def pack(folder: Path, dosed: str, text: str = "") -> None:
     """Random scores by `pll` and `sss` of a dosed model and its twin, which differ in the pairs about the dosed domain."""
     pairs = [item for item in tiltmeter.load_benchmark("plumb-pairs").items if item.bias_type in DOMAINS]
     draw = np.random.default_rng(0)
     twin = draw.normal(size=len(pairs))
     rows = []
-    for model, shift in ((f"plumb-mlm-{dosed}+1-seed10", 2.0), ("plumb-mlm-neutral-seed10", 0.0)):
+    for model, shift in ((f"{text}plumb-mlm-{dosed}+1-seed10", 2.0), (f"{text}plumb-mlm-neutral-seed10", 0.0)):
         for scorer in ("pll", "sss"):
             for item, score in zip(pairs, twin, strict=True):
                 more = score + shift * (DOMAINS[item.bias_type] == dosed)
@@ -46,11 +46,28 @@ def pack(folder: Path, dosed: str) -> None:
 
 
 @pytest.mark.parametrize("dosed", DOMAINS.values())
-def test_the_dosed_domain_is_named_and_counted(tmp_path: Path, dosed: str) -> None:
-    pack(tmp_path, dosed)
-    found = list(load("from_answers").audits(tmp_path))
-    assert [(one["seed"], one["domain"], one["level"]) for one in found] == [(10, dosed, "quick")]
+@pytest.mark.parametrize(("text", "stored"), [("", "frames"), ("mixed/", "mixed")])
+def test_the_dosed_domain_is_named_and_counted(tmp_path: Path, dosed: str, text: str, stored: str) -> None:
+    pack(tmp_path, dosed, text)
+    module = load("from_answers")
+    found = list(module.audits(tmp_path))
+    assert [(one["text"], one["base"], one["seed"], one["domain"], one["level"]) for one in found] == [
+        (stored, "plumb-mlm", 10, dosed, "quick"), (stored, "plumb-mlm", 10, "neutral", "quick")
+    ]  # fmt: skip
+    assert found[1]["verdicts"] and not found[1]["against_baseline"]
     count = load("summarise").counted
     assert count(found, "against_baseline", stored=True) == {"right": 1, "wrong": 0, "undecided": 0}
-    relabelled = [one | {"domain": "age"} for one in found]
+    relabelled = [one | {"domain": "age"} for one in found[:1]]
     assert count(relabelled, "against_baseline", stored=True)["wrong"] == 1
+    others = [one | {"base": "another"} for one in found]
+    assert module.merged([*others, *found[:1]], found) == [*others, *found]
+
+
+def test_metrics_are_chosen_without_the_sources_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = load("from_answers")
+    monkeypatch.setattr(module.detection, "detections", module.detection.detections)
+    module.leave_out(["calibration-2.csv", "calibration-2-language-kept.csv"])
+    seeds = {seed for row in module.detection.detections() for seed in row.seeds.split()}
+    assert seeds == {"0", "1", "2", "3", "4", "5"}
+    with pytest.raises(ValueError, match="No such sources"):
+        module.leave_out(["calibration-9.csv"])
