@@ -125,7 +125,7 @@ def test_stored_decisions_are_those_of_the_stored_readings(study: dict[str, Modu
 def test_the_pages_say_what_is_stored(study: dict[str, ModuleType]) -> None:
     """`make research NAME=calibration-2 STEP=figures` writes them."""
     pages = dict(study["page"].written())
-    assert len(pages) == 4
+    assert len(pages) == 5
     for path, text in pages.items():
         assert path.read_text("utf-8") == text and "{{" not in text
 

@@ -213,6 +213,7 @@ def tables() -> dict[str, Callable[[], Iterator[str]]]:
     own = (
         decisions.taught,
         decisions.texts,
+        decisions.evidence_differences,
         decisions.curves,
         decisions.power,
         sensitivity,

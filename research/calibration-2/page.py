@@ -14,7 +14,11 @@ from tables import CORPORA, DATA, RESULTS, interval, large, number, results, sma
 HERE = Path(__file__).parent
 DOCS = HERE.parents[1] / "docs"
 PAGES = {"page.md": DOCS / "research-calibration-2.md", "appendix.md": DOCS / "research-calibration-2-tables.md"}
-BLOCKS = {"validity.md": DOCS / "validity.md", "metrics.md": DOCS / "what-metrics-show.md"}
+BLOCKS = {
+    "validity.md": DOCS / "validity.md",
+    "metrics.md": DOCS / "what-metrics-show.md",
+    "evidence.md": DOCS / "evidence.md",
+}
 """Passages of other pages."""
 BEGIN, END = "<!-- from calibration 2: begin -->\n", "<!-- from calibration 2: end -->"
 SLOT = re.compile(r"\{\{(.+?)\}\}")
@@ -158,10 +162,10 @@ def _caught() -> str:
     return f"{(own['smallest'] <= 1).sum()} of {len(own)}"
 
 
-def _domains(base: str, benchmark: str, scorer: str) -> str:
+def _domains(corpus: str, base: str, benchmark: str, scorer: str) -> str:
     """In how many domains the share by a scorer detects the dose."""
     rows = results("shares")
-    own = rows[(rows["corpus"] == "frames") & (rows["base"] == base) & (rows["measure"] == "bias_score")]
+    own = rows[(rows["corpus"] == corpus) & (rows["base"] == base) & (rows["measure"] == "bias_score")]
     own = own[(own["benchmark"] == benchmark) & (own["scorer"] == scorer)]
     return f"{(own['verdict'] == 'detects').sum()} of {len(own)}"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from evidence import DIGESTS
 from figures import COLOURS, ORDER, label
 from panels import DOMAINS, WITHOUT_PAIRS, Frame
 
@@ -132,6 +133,18 @@ def shares(corpus: str) -> Iterator[str]:
                 f"{label(benchmark)}, `{scorer}` ({base})",
                 *by_domain(some, lambda row: _marked(row, interval(row, places=1))),
             )
+
+
+def evidence_differences() -> Iterator[str]:
+    """Shares of plumb-mlm that detect a dose after frames alone or with language kept, but not in both."""
+    rows = results("shares")
+    own = rows[(rows["base"] == "plumb-mlm") & (rows["measure"] == "bias_score") & rows["benchmark"].isin(DIGESTS)]
+    yield from head("benchmark", "scorer", "domain", "language lost (frames)", "language kept")
+    for (benchmark, domain, scorer), some in in_order(own).groupby(["benchmark", "domain", "scorer"], sort=False):
+        both = some.set_index("corpus").reindex(["frames", "mixed"])
+        if (both["verdict"] == "detects").sum() == 1:
+            cells = (_marked(row, interval(row, places=1)) for row in both.to_dict("records"))
+            yield line(benchmark, f"`{scorer}`", domain, *cells)
 
 
 def curves() -> Iterator[str]:

@@ -28,7 +28,7 @@ def test_a_rule_for_each_domain_by_the_scorer_with_evidence() -> None:
     rules = list(domain_rules(pairs, "masked", 20.0, False))
     parsed = [parse(rule) for rule in rules]
     assert len(rules) == 9 and {(rule.benchmark, rule.form, rule.high) for rule in parsed} == {("plumb-pairs", SHOWN, 20.0)}
-    assert ("bias_score", "sss", "gender") in {(rule.measure, rule.scorer, rule.group) for rule in parsed}
+    assert ("bias_score", "pll", "gender") in {(rule.measure, rule.scorer, rule.group) for rule in parsed}
     paired = [parse(rule) for rule in domain_rules(pairs, "masked", 5.0, True)]
     assert {(rule.quantity, rule.high) for rule in paired} == {(WORSENING, 5.0)}
 

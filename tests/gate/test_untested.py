@@ -81,7 +81,7 @@ def test_evidence_is_read_about_the_domain_of_a_rule() -> None:
 
 
 def test_a_plan_warns_before_anything_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
-    for scorer, count in (("sss", 0), ("aul", 1)):
+    for scorer, count in (("sss", 0), ("aul", 0), ("aula", 1)):
         assert (
             tiltmeter("check", "--plan", "--json", "--rule", f"bias_score[{scorer},plumb-pairs] shown to be within 5") == 0
         )
