@@ -95,9 +95,13 @@ def controls(corpus: str) -> Iterator[str]:
 def seeds_debiased() -> Iterator[str]:
     """What is left of the dose in each seed of models that kept their language, and what a method costs; no intervals."""
     rows, paid = results("treated_seeds"), results("costs_of_seeds")
-    yield from head("method", "seed", *(f"left, {label(name)}" for name, _ in TREATED), "perplexity", "change of token accuracy, points")
+    yield from head(
+        "method", "seed", *(f"left, {label(name)}" for name, _ in TREATED), "perplexity", "change of token accuracy, points"
+    )
     own = rows[rows["corpus"] == "mixed"]
-    costs = {(row["method"], row["seed"], row["measure"]): row for row in paid.to_dict("records") if row["corpus"] == "mixed"}
+    costs = {
+        (row["method"], row["seed"], row["measure"]): row for row in paid.to_dict("records") if row["corpus"] == "mixed"
+    }
     order = sorted(own.groupby(["seed", "method"]), key=lambda entry: (entry[0][0], METHODS.index(entry[0][1])))
     for (seed, method), some in order:
         cells = [_of_metric(some, name, scorer, lambda row: f"{number(100 * row['left'], 0)} %") for name, scorer in TREATED]

@@ -79,7 +79,7 @@ def _kept(corpus: str, base: str) -> str:
 
 
 def _agree(base: str, verdict: str) -> str:
-    """Count the primary metrics with the same decision on frames alone and on text that keeps the language, or with this one."""
+    """Count the primary metrics with the same decision on frames alone and with language kept; or with this one in both."""
     rows = results("primary")
     own = rows[rows["base"] == base].pivot(index=["domain", "benchmark"], columns="corpus", values="verdict")
     both = own[["frames", "mixed"]].dropna()

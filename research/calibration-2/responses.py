@@ -132,7 +132,9 @@ def _relation(own: Panel, x: int, y: int) -> dict[str, Any]:
 
 def treatments(readings: Frame) -> Frame:
     """What methods leave of the gender dose, and the difference from the control; empty without debiased models."""
-    return pd.DataFrame([names | row for names, _, untreated, own in _debiased(readings) for row in _treated(untreated, own)])
+    return pd.DataFrame(
+        [names | row for names, _, untreated, own in _debiased(readings) for row in _treated(untreated, own)]
+    )
 
 
 def treated_seeds(readings: Frame) -> Frame:
@@ -148,7 +150,7 @@ def treated_seeds(readings: Frame) -> Frame:
 
 
 def _debiased(readings: Frame) -> Iterator[tuple[dict[str, Any], tuple[int, ...], Floats, dict[str, Floats]]]:
-    """Yield the names of corpus, base model and metric, the seeds, their untreated slopes by seed, and those after each method."""
+    """Yield names of corpus, base model and metric, the seeds, their untreated slopes, and those after each method."""
     methods = [name for name in readings["method"].unique() if name not in ("dose", "none")]
     visits = readings.loc[readings["method"].isin(methods), ["corpus", "base", "visit"]].drop_duplicates()
     for corpus, base, visit in visits.itertuples(index=False):
@@ -158,7 +160,12 @@ def _debiased(readings: Frame) -> Iterator[tuple[dict[str, Any], tuple[int, ...]
         for number, metric in enumerate(before.metrics.to_dict("records")):
             names = {"corpus": corpus, "base": base, **{key: metric[key] for key in NAMES}}
             untreated = seed_slopes(before.standardised[[number]], before.doses)[0]
-            yield names, before.seeds, untreated, {name: _matching(one, metric, before, number) for name, one in after.items()}
+            yield (
+                names,
+                before.seeds,
+                untreated,
+                {name: _matching(one, metric, before, number) for name, one in after.items()},
+            )
 
 
 def _matching(one: Panel, metric: dict[str, Any], before: Panel, number: int) -> Floats:

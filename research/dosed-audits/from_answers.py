@@ -1,13 +1,13 @@
 """Audit dosed models by stored answers: python research/dosed-audits/from_answers.py ANSWERS (--help lists options).
 
 ANSWERS is a folder with the answers of a calibration: `answers/BENCHMARK.TABLE.parquet` with a column `model`, and
-`items/BENCHMARK.parquet`. Models are called [TEXT/]BASE-DOMAIN+1-seedN and [TEXT/]BASE-neutral-seedN. Each model of dose 1 is
-audited alone and against the neutral model of its seed, by the code of audits; `audits-answers.json` has every verdict, those on
-the neutral models alone too. Stored audits of other texts and base models are kept. No model is loaded.
+`items/BENCHMARK.parquet`. Models are called [TEXT/]BASE-DOMAIN+1-seedN and [TEXT/]BASE-neutral-seedN. Each model of dose 1
+is audited alone and against the neutral model of its seed, by the code of audits; `audits-answers.json` has every verdict,
+those on the neutral models alone too. Stored audits of other texts and base models are kept. No model is loaded.
 
 A metric must not be chosen by the models that it then decides about: `--without` leaves sources of the evidence table with
-the same seeds out. Of slots only the best match of each group is stored, so they give `stereotype_gap` alone. The correction covers the
-domains that were asked.
+the same seeds out. Of slots only the best match of each group is stored, so they give `stereotype_gap` alone. The
+correction covers the domains that were asked.
 """
 
 from __future__ import annotations
@@ -132,7 +132,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("answers", type=Path)
     parser.add_argument("--data-dir", type=Path, help="where CrowS-Pairs and StereoSet are")
-    parser.add_argument("--without", nargs="+", default=[], metavar="SOURCE", help="sources of the evidence table to leave out")
+    parser.add_argument(
+        "--without", nargs="+", default=[], metavar="SOURCE", help="sources of the evidence table to leave out"
+    )
     options = parser.parse_args()
     if options.without:
         leave_out(options.without)

@@ -102,11 +102,11 @@ def _first_of_domain(verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str,
 
 def outcomes() -> str:
     """Return the table of docs/audit.md: audits of the seeds that the evidence table did not know then, as Markdown."""
-    lines = ["| model | level | verdict | right | wrong | undecided |", "|---|---|---|---:|---:|---:|"]
-    places = _places(json.loads(ANSWERS.read_text("utf-8")))
-    for ((models, level), own), (table, (_, title)) in product(places, TABLES.items()):
-        counts = counted(own, table, stored=True)
-        lines.append(f"| {models} | {level} | {title} | {counts['right']} | {counts['wrong']} | {counts['undecided']} |")
+    lines = ["| model | verdict | quick | default |", "|---|---|---|---|"]
+    found = dict(_places(json.loads(ANSWERS.read_text("utf-8"))))
+    for models, (table, (_, title)) in product(dict.fromkeys(models for models, _ in found), TABLES.items()):
+        levels = (counted(found[models, level], table, stored=True) for level in ("quick", "default"))
+        lines.append(f"| {models} | {title} | {' | '.join('/'.join(map(str, counts.values())) for counts in levels)} |")
     return "\n".join(lines)
 
 
