@@ -24,7 +24,7 @@ DIGESTS = {
 
 TEXTS = {"frames": "calibration-2.csv", "mixed": "calibration-2-language-kept.csv"}
 """Texts with rows in the evidence table, and the file of each. Natural text taught too little."""
-NOTES = {"mixed": " (models that kept their language)"}
+NOTES = {"mixed": "models that kept their language"}
 
 
 def write_evidence(shares: Frame, folder: Path) -> None:
@@ -37,13 +37,15 @@ def write_evidence(shares: Frame, folder: Path) -> None:
 def _rows(shares: Frame, note: str) -> Iterator[Detection]:
     for row in shares.sort_values(["base", "domain", "benchmark", "measure", "scorer"]).to_dict("records"):
         group = "race-color" if row["domain"] == "race" and row["benchmark"] != "stereoset" else row["domain"]
-        held_out = " (items chosen with other seeds)" if row["benchmark"] in HELD_OUT else ""
+        notes = [note, "items chosen with other seeds" if row["benchmark"] in HELD_OUT else ""]
+        noted = "; ".join(filter(None, notes))
+        source = f"{SOURCE} ({noted})" if noted else SOURCE
         slots = row["benchmark"] == "plumb-slots"
         yield Detection(
             benchmark=row["benchmark"], data_sha256=DIGESTS[row["benchmark"]], family="slots" if slots else "pairs",
             scorer=row["scorer"], measure=row["measure"], by="bias_type",
             group=group, domain=row["domain"], kind=KINDS[row["base"]], model=row["base"], seeds=_seeds(row["seeds"]),
-            effect=row["slope"], low=row["low"], high=row["high"], verdict=row["verdict"], source=SOURCE + note + held_out,
+            effect=row["slope"], low=row["low"], high=row["high"], verdict=row["verdict"], source=source,
         )  # fmt: skip
 
 
