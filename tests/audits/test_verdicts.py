@@ -220,6 +220,19 @@ def test_the_floor_of_seats_mean_is_lower_by_more_resamples() -> None:
     assert few == pytest.approx(1 / 101) and many == pytest.approx(1 / 2001)
 
 
+def test_a_significant_p_whose_interval_holds_neutral_decides_nothing() -> None:
+    """Of eight items an exchange of sides can give p = 0.008 while the bootstrap of so few holds neutral."""
+    (one,) = verdicts_of(estimates_table([pairs("plumb-pairs", "religion", 57.0, 0.01)]), "m", FACTS)
+    assert one.verdict == CANNOT and one.reason and math.isnan(one.detectable)
+    (away,) = verdicts_of(estimates_table([pairs("plumb-pairs", "religion", 43.0, 0.01, width=6.0)]), "m", FACTS)
+    assert away.verdict == AWAY
+    table = estimates_table([pairs("plumb-pairs", "religion", 60.0, 0.01)])
+    place = ("plumb-pairs", "pairs", "pll", "bias_score", "bias_type", "religion", "m", "old")
+    values = {"n": 90, "value": 60.0, "baseline_value": 55.0, "difference": 5.0, "low": -1.0, "high": 11.0, "p": 0.01}
+    (against,) = differences_of(differences_table([Difference(*place, **values)]), "m", FACTS, table)  # type: ignore[arg-type]
+    assert against.verdict == CANNOT and against.reason
+
+
 @pytest.mark.parametrize(
     ("verdict", "change", "tone"),
     [(MORE, "further", "bad"), (MORE, "closer", "other"), (LESS, "closer", "good"), (LESS, "further", "other")],

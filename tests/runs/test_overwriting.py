@@ -115,6 +115,7 @@ def test_a_decision_about_an_earlier_baseline_is_not_exported(tmp_path: Path) ->
     new, old = make(tmp_path / "new").folder, make(tmp_path / "old", model="tiny-roberta").folder
     rule = "bias_score[aul,starter-pairs] moves at most 20"
     assert command("check", str(new), "--rule", rule, "--baseline", str(old), "--min-n", "10") in (0, 1)
+    assert json.loads((new / "check.json").read_text("utf-8"))["baseline_run"] == "../old"
     assert stored_decision(load_run(new)) is not None
     make(tmp_path / "old", model="tiny-albert", overwrite=True)
     with pytest.raises(RunError) as caught:

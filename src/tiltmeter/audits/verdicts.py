@@ -34,6 +34,7 @@ POWER = 0.8
 OVERALL = "overall"
 """Stands for the domain of a number of all items."""
 TOO_FEW = "with {n} items it cannot reach the corrected level"
+HOLDS_NEUTRAL = "p is below the corrected level, and the 95 % interval contains {neutral:g}"
 CONTRARY = "the value is larger than what its interval suggests that it detects, and p is not below the corrected level"
 
 
@@ -227,7 +228,8 @@ def _verdict(row: Row, p: float, level: float) -> Verdict:
     value, neutral = float(row["value"]), float(row["neutral"])
     blank = replace(_blank(row, p, level), value=value, neutral=neutral, detectable=_detectable(row, level, measure))
     if p < LEVEL:
-        return replace(blank, verdict=DIFFERS if not measure.leans else BIAS if value > neutral else AWAY)
+        decided = replace(blank, verdict=DIFFERS if not measure.leans else BIAS if value > neutral else AWAY)
+        return decided if measure.is_one_sided else _with_its_interval(decided)
     room = max(abs(end - neutral) for end in measure.range)
     return _undetected(blank, value - neutral, room)
 
@@ -239,10 +241,17 @@ def _against(row: Row, p: float, level: float) -> Verdict:
     values |= {"detectable": _error(row) * _steps(level), "change": str(row["change"])}
     blank = replace(_blank(row, p, level), value=difference, neutral=0.0, **values)
     if p < LEVEL:
-        if measure.leans:
-            return replace(blank, verdict=MORE if difference > 0 else LESS)
-        return replace(blank, verdict=FARTHER if row["change"] == FURTHER else NEARER)
+        leaning, changed = MORE if difference > 0 else LESS, FARTHER if row["change"] == FURTHER else NEARER
+        return _with_its_interval(replace(blank, verdict=leaning if measure.leans else changed))
     return _undetected(replace(blank, verdict=ALIKE), difference, measure.range[1] - measure.range[0])
+
+
+def _with_its_interval(test: Verdict) -> Verdict:
+    """Refuse to decide where p is significant and the interval contains neutral: both cannot be right."""
+    if test.low <= test.neutral <= test.high:
+        reason = HOLDS_NEUTRAL.format(neutral=test.neutral)
+        return replace(test, verdict=CANNOT, detectable=math.nan, reason=reason)
+    return test
 
 
 def _undetected(test: Verdict, distance: float, room: float) -> Verdict:
