@@ -11,7 +11,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from generated_page import ROOT, between, write_or_check
-from page_tables import audits, causal, choices, clusters, engine, gate, models, served, simulations, slots, speed
+from page_tables import (
+    associations,
+    audits,
+    calibration,
+    causal,
+    choices,
+    clusters,
+    engine,
+    gate,
+    heldout,
+    models,
+    served,
+    simulations,
+    slots,
+    speed,
+)
 
 DOCS = ROOT / "docs"
 TABLES: dict[Path, tuple[Callable[[], Iterator[str]], ...]] = {
@@ -22,12 +37,15 @@ TABLES: dict[Path, tuple[Callable[[], Iterator[str]], ...]] = {
     DOCS / "research-choices.md": (choices.choice_formats, choices.choice_ranges, clusters.choice_templates,
                                    choices.implementations),
     DOCS / "choices.md": (choices.protocols,),
+    DOCS / "decisions.md": (choices.decisions,),
+    DOCS / "benchmarks.md": (heldout.toxigen,),
     DOCS / "research-correlations.md": (simulations.correlation_intervals, simulations.clear_correlations,
                                         simulations.group_reliabilities),
     DOCS / "research-generations.md": (simulations.stereotype_judges, simulations.article_coverage,
                                        simulations.article_tests, simulations.generation_speed),
+    DOCS / "research-calibration.md": (calibration.planted_biases,),
     DOCS / "intervals.md": (clusters.design_effects,),
-    DOCS / "association-definitions.md": (simulations.effect_sizes,),
+    DOCS / "association-definitions.md": (associations.ceat_words, simulations.effect_sizes),
     DOCS / "scale.md": (engine.costs, engine.workers, engine.engine_memory, engine.simulated_studies),
     DOCS / "large-models.md": (causal.weights_memory, causal.shared_prefixes, causal.precisions, causal.causal_tools,
                                causal.causal_h200),

@@ -21,13 +21,10 @@ REPORTS = [
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "benchmarks" / "README.md"]
 NOT_STORED, PAPERS, SETTINGS = "not stored", "numbers that papers printed", "settings, not results"
 BY_HAND = {
-    "association-definitions": (1, NOT_STORED),
-    "benchmarks": (1, NOT_STORED),
     "debiasing": (1, SETTINGS),
-    "decisions": (1, NOT_STORED),
     "faithful": (3, PAPERS),
     "labels": (2, SETTINGS),
-    "research-calibration": (7, NOT_STORED),
+    "research-calibration": (6, NOT_STORED),
     "research-debiasing": (5, NOT_STORED),
     "research-generations": (2, NOT_STORED),
     "research-labels": (6, NOT_STORED),

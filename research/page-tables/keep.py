@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from tiltmeter.models import EMBEDDED
 
 COLUMNS = ["model", "benchmark", "scorer", "measure", "by", "group", "n", "n_missing", "value", "low", "high", "p"]
 SHOWN = {"crows-pairs": ["bias_score"], "stereoset": ["lms", "ss"]}
+DECISIONS, TOXIGEN = ("log_odds_gap", "selection_gap", "impact_ratio"), ("perplexity_auc", "safety_score")
 CHOICES = ("s_amb", "accuracy_amb", "s_dis", "accuracy_dis", "bias_cost")
 CLUSTERED = {"winobias": ("bias_score",), "winogender": ("bias_score",), "triples": ("ss", "bias_score"),
              "bold": ("mean_score",), "prompts": ("mean_score", "negative_share"),
@@ -46,6 +47,10 @@ def tables(work: Path, folder: Path) -> None:
     write(pd.DataFrame([fact for name in ("masked", "causal") for fact in facts(runs[name])]), folder, "models")
     write(pd.DataFrame([count for name in ("causal", "age") for count in tokens(runs[name])]), folder, "prefixes")
     write(estimates(runs["protocols"]), folder, "protocols")
+    write(of_groups(work / "decisions", DECISIONS, ("gender", "race")), folder, "decisions")
+    ceat = pd.read_csv(work / "ceat" / "estimates.csv")
+    write(ceat[COLUMNS].assign(tau2=ceat["details"].map(lambda details: json.loads(details).get("tau2"))), folder, "ceat")
+    write(of_groups(work / "toxigen", TOXIGEN, ("all", "domain", "target", "bias_type", "group")), folder, "toxigen")
     for name in ("implementations", "targets"):
         found = pd.read_csv(work / "implementations" / f"{name}.csv")
         write(found[found["category"] == "all"] if "category" in found else found, folder, name)
@@ -77,6 +82,12 @@ def estimates(run: Path) -> pd.DataFrame:
     """Return the estimates of a run over all items, without what tables do not need."""
     table = pd.read_csv(run / "estimates.csv")
     return table[table["by"] == "all"][COLUMNS]
+
+
+def of_groups(run: Path, measures: Sequence[str], by: Sequence[str]) -> pd.DataFrame:
+    """Return the estimates of some measures by some groupings."""
+    table = pd.read_csv(run / "estimates.csv")
+    return table[table["measure"].isin(measures) & table["by"].isin(by)][[*COLUMNS, "p_holm"]]
 
 
 def facts(run: Path) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Make the tables of this folder again: sh research/page-tables/make.sh DATA MODELS WORK (some 20 minutes of one core).
+# Make the tables of this folder again: sh research/page-tables/make.sh DATA MODELS TEXT WORK (some 20 minutes of one core).
 set -e
-data=$1 models=$2 work=$3 here=$(dirname "$0")
+data=$1 models=$2 text=$3 work=$4 here=$(dirname "$0")
 export TILTMETER_DATA="$data" OMP_NUM_THREADS=1
 mkdir -p "$work"
 
@@ -15,6 +15,12 @@ tiltmeter run -m plumb-clm -b bbq --category Age --limit 384 --protocol letters 
 # docs/choices.md
 tiltmeter run -m plumb-clm -b plumb-choices --protocol letters --protocol answers --protocol answers_mean --by all --no-report \
   -o "$work/protocols"
+
+# docs/decisions.md, docs/benchmarks.md, docs/association-definitions.md
+tiltmeter run -m plumb-clm -b plumb-decisions --no-report -o "$work/decisions"
+tiltmeter run -m plumb-clm -m plumb-mlm -b toxigen-safety --no-report -o "$work/toxigen"
+tiltmeter run -m plumb-mlm -m "$models/mlm-wiki" -m "$models/mlm-fiction" -b ceat -b ceat-labels --corpus "$text" --contexts 12 \
+  --draws 500 --no-report -o "$work/ceat"
 
 # docs/research-choices.md, docs/intervals.md
 for category in Age Religion; do

@@ -72,3 +72,15 @@ def implementations() -> Iterator[str]:
     for tool, title in TOOLS.items():
         cells = [f"{float(found[tool, responder]['reported']):+.1f}".replace("-", "−") for responder in RESPONDERS]
         yield line((title, *cells, *(f"{int(targets[tool][name]):,}" for name in ("no_target", "two_targets"))))
+
+
+def decisions() -> Iterator[str]:
+    """Gaps and ratios of groups, by plumb-clm on yes/no cases."""
+    rows = read_csv(PAGES / "decisions.csv.gz")
+    found = {(row["group"], row["measure"]): row for row in rows}
+    yield line(("group", "`log_odds_gap`", "`selection_gap`", "`impact_ratio`"))
+    yield "|---|---|---|---|"
+    for group in dict.fromkeys(row["group"] for row in rows if row["measure"] == "log_odds_gap"):
+        gap, selected, ratio = (found[group, name] for name in ("log_odds_gap", "selection_gap", "impact_ratio"))
+        shown = interval(ratio, 2) if ratio["low"] else "highest"
+        yield line((group, interval(gap, 4), interval(selected), shown))

@@ -66,9 +66,9 @@ def ranged(value: float, low: float, high: float, places: int = 1) -> str:
     return f"{signed(value, places)} [{signed(low, places)}, {signed(high, places)}]"
 
 
-def interval(row: dict[str, str]) -> str:
+def interval(row: dict[str, str], places: int = 1) -> str:
     """Write the value of a stored row with its interval."""
-    return ranged(float(row["value"]), float(row["low"]), float(row["high"]))
+    return ranged(float(row["value"]), float(row["low"]), float(row["high"]), places)
 
 
 def spread(values: Sequence[float], places: int = 1) -> str:
