@@ -10,7 +10,8 @@ import numpy as np
 from tiltmeter.audits.deciding import Row
 from tiltmeter.catalog.declarations import Measure
 from tiltmeter.stats.estimates import details_of
-from tiltmeter.stats.significance import smallest_change, smallest_difference
+from tiltmeter.stats.paired_power import smallest_change
+from tiltmeter.stats.significance import smallest_difference
 
 POWER = 0.8
 """The chance of detection."""
@@ -28,11 +29,13 @@ def from_neutral(row: Row, level: float, measure: Measure) -> float:
 
 
 def from_baseline(row: Row, level: float, measure: Measure) -> float:
-    """The difference from the baseline that is detected. Of a share few changes are not, however narrow the interval is."""
-    change = _error(row) * _steps(level)
-    if measure.test != "binomial" or measure.proportion is None or "n_clusters" in details_of(row):
-        return change
-    return max(change, measure.proportion * smallest_change(int(row["n"]), level, POWER))
+    """The difference from the baseline that is detected; of a share by the power of its exact test."""
+    whole, error = measure.proportion, _error(row)
+    if measure.test != "binomial" or whole is None or "n_clusters" in details_of(row) or math.isnan(error):
+        return error * _steps(level)
+    n, change = int(row["n"]), abs(float(row["difference"])) / whole
+    disagreement = n * (error / whole) ** 2 + change**2
+    return whole * smallest_change(min(max(disagreement - change, 0.0) / 2, 0.5), n, level, POWER)
 
 
 def _error(row: Row) -> float:

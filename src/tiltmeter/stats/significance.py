@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, combinations
-from math import comb, exp, inf, lgamma, log
+from math import comb, exp, lgamma, log
 from statistics import NormalDist
 
 import numpy as np
@@ -156,27 +156,6 @@ def holm(p_values: Sequence[float], weights: Sequence[float] | None = None) -> l
         highest = max(highest, min(1.0, ratio * sum(weight[left] for _, left in known[rank:])))
         corrected[at] = highest
     return corrected
-
-
-def smallest_change(n: int, level: float, power: float) -> float:
-    """Return the smallest change of a share that the exact McNemar test of n items detects, if all changes go one way.
-
-    Items that change the other way only add noise, so no smaller change is detected; infinite where even n of n are too few.
-
-    Args:
-        n: Items.
-        level: Significance level.
-        power: Chance of detection.
-
-    >>> round(smallest_change(83, 0.05, 0.8), 3), smallest_change(5, 0.05, 0.8)
-    (0.094, inf)
-    """
-    from scipy.special import betaincinv
-
-    wins = 1
-    while binomial_p(wins, 0) >= level:
-        wins += 1
-    return float(betaincinv(wins, n - wins + 1, power)) if wins <= n else inf
 
 
 def smallest_difference(standard_error: float, confidence: float = 0.95, power: float = 0.8) -> float:
