@@ -23,7 +23,8 @@ def compared_speed() -> Iterator[str]:
 
 
 SETTINGS = {
-    "gpu-h200": "as it is now, a machine not used for tuning",
+    "gpu-h200": "as it is now",
+    "gpu-h200-fourth-machine": "before: the same settings, a machine not used for tuning",
     "gpu-h200-tuning-machine": "the same on the machine that the settings were chosen on",
     "gpu-h200-greedy-batches": "before: greedy batches",
     "gpu-h200-other-settings": "before: other block sizes, same machine",
