@@ -1,12 +1,17 @@
 """How often nominal 95 % intervals of WEAT's effect size hold the true value, for plain percentiles and for ours.
 
-python benchmarks/effect_coverage.py          # the second table of docs/intervals.md
+python benchmarks/effect_coverage.py --out benchmarks/results/effect-coverage.json
+
+docs/association-definitions.md has the table.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
+from itertools import product
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,14 +45,15 @@ def covered(shape: str, n: int, difference: float, repeats: int, rng: np.random.
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=1000)
-    repeats = parser.parse_args().repeats
-    rng = np.random.default_rng(0)
-    print("| s is | means differ by | targets in X, Y | percentile | ours |\n|---|---|---|---|---|")
-    for shape in SHAPES:
-        for difference in DIFFERENCES:
-            for n in SIZES:
-                plain, ours = covered(shape, n, difference, repeats, rng)
-                print(f"| {shape} | {difference} σ | {n} | {plain:.2f} | {ours:.2f} |", flush=True)
+    parser.add_argument("--out", type=Path)
+    args = parser.parse_args()
+    rng, rows = np.random.default_rng(0), []
+    for shape, difference, n in product(SHAPES, DIFFERENCES, SIZES):
+        plain, ours = covered(shape, n, difference, args.repeats, rng)
+        rows.append({"shape": shape, "difference": difference, "targets": n, "percentile": plain, "ours": ours})
+        print(rows[-1], flush=True)
+    if args.out:
+        args.out.write_text(json.dumps({"repeats": args.repeats, "rows": rows}, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

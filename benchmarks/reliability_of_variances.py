@@ -1,11 +1,18 @@
 """How well the study knows the reliability of domain scores: variances over groups whose scores have noise.
 
-`python benchmarks/reliability_of_variances.py`: simulated models with groups that differ (by a spread of `size` times the
+    python benchmarks/reliability_of_variances.py --out benchmarks/results/reliability-of-variances.json
+
+Simulated models with groups that differ (by a spread of `size` times the
 noise, more in some models than in others), the median reliability by errors that are known, by errors read off resamples,
 and by the latter without the noise that resampling adds (`noise_once`). Also `clear_r` of two such scores.
 """
 
 from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +36,8 @@ def read_off(groups: Floats, rng: np.random.Generator) -> Floats:
     return np.array([(high - low) / WIDE for low, high in edges])
 
 
-def reliabilities(k: int, size: float, rng: np.random.Generator) -> None:
-    """One line: the truth, and medians by errors that are known, as the study has them, and read off."""
+def reliabilities(k: int, size: float, rng: np.random.Generator) -> dict[str, float]:
+    """One row: the truth, and medians by errors that are known, as the study has them, and read off."""
     found = []
     for _ in range(RUNS):
         truth = size * np.exp(0.5 * rng.standard_normal((MODELS, 1))) * rng.standard_normal((MODELS, k))
@@ -41,13 +48,14 @@ def reliabilities(k: int, size: float, rng: np.random.Generator) -> None:
         found.append([*shares, true.var(ddof=1), value.var(ddof=1)])
     table = np.array(found)
     true_share = table[:, 3].mean() / table[:, 4].mean()
-    print(
-        f"{k} groups, true {true_share:.2f}; known, once, read off: {np.median(table[:, :3], axis=0).round(2)}", flush=True
-    )
+    known, once, twice = np.median(table[:, :3], axis=0)
+    row = {"groups": k, "size": size, "true": true_share, "known": known, "noise_once": once, "noise_twice": twice}
+    print(row, flush=True)
+    return {name: round(float(number), 4) for name, number in row.items()}
 
 
-def correlations(k: int, size: float, rng: np.random.Generator) -> None:
-    """One line: r of the true scores and `clear_r`, where it is given."""
+def correlations(k: int, size: float, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """Two rows: r of the true scores and `clear_r`, where it is given."""
     found = []
     for _ in range(RUNS):
         level = rng.standard_normal((2, MODELS))
@@ -63,16 +71,28 @@ def correlations(k: int, size: float, rng: np.random.Generator) -> None:
         given = [clear(x, y, errors, edges, 0.95, rng).r for errors in ((once[0], once[1]), plain)]
         found.append([float(pearson(*true)), *given])
     table = np.array(found)
-    for name, column in (("once", 1), ("read off", 2)):
+    rows = []
+    for name, column in (("noise_once", 1), ("noise_twice", 2)):
         there = np.isfinite(table[:, column])
-        mean, true_r = table[there, column].mean(), table[there, 0].mean()
-        print(f"{k} groups, {size:g}, {name}: given in {there.mean():.0%}, clear_r {mean:.2f}, true r there {true_r:.2f}")
+        shares = {"given": there.mean(), "clear_r": table[there, column].mean(), "true_r": table[there, 0].mean()}
+        rows.append({"groups": k, "size": size, "errors": name} | {key: round(float(n), 4) for key, n in shares.items()})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path)
+    out = parser.parse_args().out
+    random = np.random.default_rng(1)
+    sizes = {2: (0.0, 1.0, 1.5, 2.5), 4: (0.0, 1.0, 1.5, 2.5), 7: (0.0, 0.7, 1.0, 1.5)}
+    found = {
+        "reliabilities": [reliabilities(groups, size, random) for groups in sizes for size in sizes[groups]],
+        "correlations": [row for size in (1.0, 2.5) for row in correlations(4, size, random)],
+    }
+    if out:
+        out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
-    random = np.random.default_rng(1)
-    for groups, sizes in ((2, (0.0, 1.0, 1.5, 2.5)), (4, (0.0, 1.0, 1.5, 2.5)), (7, (0.0, 0.7, 1.0, 1.5))):
-        for one in sizes:
-            reliabilities(groups, one, random)
-    for one in (1.0, 2.5):
-        correlations(4, one, random)
+    main()

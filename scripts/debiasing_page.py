@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from generated_page import ROOT, write_or_check
+from generated_page import ROOT, between, write_or_check
 
 from tiltmeter import catalog
 from tiltmeter.debias import reference_of
@@ -56,11 +56,7 @@ def text(value: Any) -> str:
 
 def main() -> None:
     """Writes the page, or compares it."""
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    new = before + BEGIN + HEAD + "".join(rows()) + END + after
-    write_or_check(PAGE, new)
+    write_or_check(PAGE, between(PAGE.read_text(encoding="utf-8"), BEGIN, END, HEAD + "".join(rows())))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from generated_page import ROOT, write_or_check
+from generated_page import ROOT, between, write_or_check
 
 from tiltmeter.families.kit.detection import BOUNDED, DETECTS, FILE, Detection, is_variant, read_detections
 
@@ -60,9 +60,7 @@ def effect(row: Detection) -> str:
 
 def page() -> str:
     """Return docs/choose.md with the table of now."""
-    text = PAGE.read_text(encoding="utf-8")
-    begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    return text[:begin] + "".join(lines(read_detections(TABLE))) + text[end:]
+    return between(PAGE.read_text(encoding="utf-8"), BEGIN, END, "".join(lines(read_detections(TABLE))))
 
 
 if __name__ == "__main__":

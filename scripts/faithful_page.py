@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from generated_page import ROOT, write_or_check
+from generated_page import ROOT, between, write_or_check
 
 from tiltmeter import catalog
 from tiltmeter.families.kit.protocol import find_family, measures_of
@@ -75,11 +75,8 @@ def rows() -> Iterator[str]:
 
 def page() -> str:
     """The page with this part made anew."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
     table = "| name | | from | checked against |\n|---|---|---|---|\n" + "\n".join(rows()) + "\n"
-    return before + BEGIN + table + END + after
+    return between(PAGE.read_text(encoding="utf-8"), BEGIN, END, table)
 
 
 if __name__ == "__main__":

@@ -19,3 +19,13 @@ def write_or_check(page: Path, text: str) -> None:
         page.write_text(text, encoding="utf-8")
     elif not page.is_file() or page.read_text(encoding="utf-8") != text:
         sys.exit(f"{page.relative_to(ROOT)} is out of date: make references")
+
+
+def between(text: str, begin: str, end: str, content: str) -> str:
+    """Replace what a page has between two marks.
+
+    >>> between("a [x] b", "[", "]", "y")
+    'a [y] b'
+    """
+    before, rest = text.split(begin)
+    return before + begin + content + end + rest.split(end, 1)[1]

@@ -1,14 +1,8 @@
-"""Writes the model cards and docs/models.md from runs: `python scripts/model_cards.py PLUMB_RUN [OTHER_RUN…]`.
-
-PLUMB_RUN holds plumb-mlm and plumb-clm on crows-pairs and stereoset; the others hold further models for the table of models
-(with a card.json in the model's folder, if there is one).
-"""
+"""Write the cards of the embedded models from research/page-tables/small-models.csv.gz: `python scripts/model_cards.py`."""
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +11,7 @@ from occupations import SHARES, table
 
 from tiltmeter.models import EMBEDDED
 
-DOCS = Path(__file__).parents[1] / "docs"
+ESTIMATES = Path(__file__).parents[1] / "research" / "page-tables" / "small-models.csv.gz"
 SHOWN = {
     "masked": [
         ("crows-pairs", "cps", "bias_score"),
@@ -139,55 +133,10 @@ def _limits() -> str:
     )
 
 
-def models_page(runs: Sequence[tuple[pd.DataFrame, dict[str, Any]]]) -> str:
-    """The table of all models."""
-    rows = []
-    for estimates, manifest in runs:
-        seen = {one["model"]["shown_as"]: one["model"] for one in manifest["evaluations"]}
-        rows += [_row(name, model, estimates) for name, model in seen.items()]
-    head = (
-        "| model | architecture | parameters | held-out accuracy | CrowS-Pairs bias_score | | StereoSet lms | StereoSet ss |"
-    )
-    return (
-        "\n".join(
-            [
-                "# Small models, measured\n",
-                "*Research report · look up. Scores of the embedded models and eight smaller ones on two benchmarks.*\n",
-                "The two embedded models, and eight smaller ones that `training/recipes` describes (trained for about 80 seconds each). Made by"
-                " `python scripts/model_cards.py` from runs on all of CrowS-Pairs (1,508 pairs) and StereoSet (2,106 intrasentence triples), with 95 % intervals."
-                " Masked models: cps, aul; lms and ss by sss (masked fills). Causal models: causal, causal_mean; lms and ss by causal. Held-out accuracy is over the"
-                " chosen 15 % for masked models (each model's own tokenizer and text, so they compare only loosely) and over next tokens for causal ones.\n",
-                head,
-                "|---|---|---:|---:|---|---|---|---|",
-                *rows,
-            ]
-        )
-        + "\n"
-    )
-
-
-def _row(name: str, model: dict[str, Any], estimates: pd.DataFrame) -> str:
-    folder = EMBEDDED.get(name, Path(str(model["name"])))
-    facts = json.loads((folder / "card.json").read_text("utf-8")) if (folder / "card.json").is_file() else {}
-    accuracy = facts.get("held_out", {}).get("accuracy") or facts.get("heldout_accuracy")
-    cells = [value(estimates, name, *which) for which in SHOWN[model["kind"]]]
-    scorers = [scorer for _, scorer, _ in SHOWN[model["kind"]][:2]]
-    first = [f"{scorer} {cell}" for scorer, cell in zip(scorers, cells, strict=False)]
-    shown = "" if accuracy is None else f"{accuracy:.3f}"
-    return f"| {name} | {model['architecture']} | {model['parameters'] / 1e6:.1f} M | {shown} | {first[0]} | {first[1]} | {cells[2]} | {cells[3]} |"
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("run", nargs="+", type=Path)
-    folders = parser.parse_args().run
-    runs = [
-        (pd.read_csv(folder / "estimates.csv"), json.loads((folder / "manifest.json").read_text("utf-8")))
-        for folder in folders
-    ]
+    estimates = pd.read_csv(ESTIMATES)
     for name, folder in EMBEDDED.items():
-        (folder / "README.md").write_text(card(name, runs[0][0]), "utf-8")
-    (DOCS / "models.md").write_text(models_page(runs), "utf-8")
+        (folder / "README.md").write_text(card(name, estimates), "utf-8")
 
 
 if __name__ == "__main__":

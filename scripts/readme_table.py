@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from generated_page import ROOT, write_or_check
+from generated_page import ROOT, between, write_or_check
 
 from tiltmeter import catalog
 from tiltmeter.families import all_families
@@ -59,8 +59,7 @@ def unlisted() -> set[str]:
 
 def page() -> str:
     """Replace the table in the page."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(BEGIN)
-    return before + BEGIN + HEAD + "".join(rows()) + END + rest.split(END)[1]
+    return between(PAGE.read_text(encoding="utf-8"), BEGIN, END, HEAD + "".join(rows()))
 
 
 if __name__ == "__main__":

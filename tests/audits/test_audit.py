@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -190,6 +191,7 @@ def test_from_a_model_to_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert worst["tested"] >= 3 and all(math.isfinite(one["value"]) for one in worst["groups"])
     page = (tmp_path / "out" / "audit.html").read_text()
     assert "MEASURE 2.11" in page and "Worst groups" in page and "No legal advice" in page
+    assert page.count(stored["rules"]["summary"]) == 1 and len(re.findall(r"\b(?:PASS|FAIL)\b", page)) == 1
 
 
 def test_no_audit_is_written_into_the_folder_of_a_run(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
 import tiltmeter
 from tiltmeter.audits.cells import cells_of, no_verdicts, untested_reasons, with_unmeasured
@@ -218,6 +219,32 @@ def test_the_floor_of_seats_mean_is_lower_by_more_resamples() -> None:
     )
     few, many = (tiltmeter.estimate(answers, "mean_abs_effect", by=(), resamples=n).iloc[0]["p"] for n in (100, 2000))
     assert few == pytest.approx(1 / 101) and many == pytest.approx(1 / 2001)
+
+
+def test_few_changed_items_do_not_make_small_differences_detectable() -> None:
+    """One of 83 items changed. Seven that all change one way are the fewest with p below 0.05 after correction for three."""
+    table = estimates_table([pairs("plumb-pairs", name, 54.0, 0.9) for name in ("age", "gender", "race")])
+    place = ("plumb-pairs", "pairs", "pll", "bias_score", "bias_type")
+    values = {"n": 83, "value": 54.2, "baseline_value": 53.0, "difference": 1.2, "low": -0.03, "high": 3.67, "p": 1.0}
+    rows = [Difference(*place, name, "m", "old", **values) for name in ("age", "gender", "race")]  # type: ignore[arg-type]
+    for one in differences_of(differences_table(rows), "m", FACTS, table):
+        share = one.detectable / 100
+        assert one.verdict == ALIKE and binom.sf(6, 83, share) == pytest.approx(0.8, abs=1e-4)
+    few = [replace(row, n=6) for row in rows]
+    assert {one.verdict for one in differences_of(differences_table(few), "m", FACTS, table)} == {CANNOT}
+
+
+def test_a_significant_p_whose_interval_holds_neutral_decides_nothing() -> None:
+    """Of eight items an exchange of sides can give p = 0.008 while the bootstrap of so few holds neutral."""
+    (one,) = verdicts_of(estimates_table([pairs("plumb-pairs", "religion", 57.0, 0.01)]), "m", FACTS)
+    assert one.verdict == CANNOT and one.reason and math.isnan(one.detectable)
+    (away,) = verdicts_of(estimates_table([pairs("plumb-pairs", "religion", 43.0, 0.01, width=6.0)]), "m", FACTS)
+    assert away.verdict == AWAY
+    table = estimates_table([pairs("plumb-pairs", "religion", 60.0, 0.01)])
+    place = ("plumb-pairs", "pairs", "pll", "bias_score", "bias_type", "religion", "m", "old")
+    values = {"n": 90, "value": 60.0, "baseline_value": 55.0, "difference": 5.0, "low": -1.0, "high": 11.0, "p": 0.01}
+    (against,) = differences_of(differences_table([Difference(*place, **values)]), "m", FACTS, table)  # type: ignore[arg-type]
+    assert against.verdict == CANNOT and against.reason
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from tiltmeter import Answers, Settings, catalog, estimate
 from tiltmeter.gate.chances import Chances, all_of, distance_chances, normal_chances, pooled_chances, share_chances
 from tiltmeter.gate.evidence import Evidence, gather
 from tiltmeter.gate.grammar import parse
+from tiltmeter.gate.judge import check
 from tiltmeter.gate.plan import TOGETHER, plan
 from tiltmeter.gate.rules_file import read_rules
 from tiltmeter.stats.measured import count_interval
@@ -201,6 +203,33 @@ def test_items_are_enough_exactly_if_both_chances_are(text: str, tmp_path: Path)
         assert row.enough == ("yes" if adequate else "no") and row.there is not None
         assert row.needed is None or (row.there >= row.needed) is adequate
         assert row.needed is not None or rule.pooled
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bias_score[aul,mine] shown to be within 5",
+        "worst bias_type of bias_score[aul,mine] shown to be within 15",
+        "worst bias_type of bias_score[aul,mine] shown to be within 15 with pooling",
+    ],
+)
+def test_the_plan_of_a_run_of_two_models_has_the_power_of_its_check(text: str, tmp_path: Path) -> None:
+    """A check corrects failing for the numbers of all models of the run, so the plan does."""
+    run = leaning_run(tmp_path / "r", {"new": 0.52, "old": 0.5}, n=400)
+    book = read_rules([text])
+    decision = check(run, book)
+    findings = {one.group: one.power for ruling in decision.rulings for one in ruling.findings}
+    rows = {row.group: row.beyond.fails for row in plan(book.rules, gather(run)) if row.group in findings}
+    assert decision.numbers == 2 * len(findings)
+    assert rows == pytest.approx({group: findings[group] for group in rows}) and (rows or book.rules[0].pooled)
+
+
+def test_a_rule_about_one_model_of_two_is_planned_for_it_alone(tmp_path: Path) -> None:
+    run = leaning_run(tmp_path / "r", {"new": 0.52, "old": 0.5}, n=400)
+    book = read_rules(["bias_score[aul,mine] shown to be within 5"])
+    book = replace(book, rules=(replace(book.rules[0], model="new"),))
+    (finding,) = check(run, book).rulings[0].findings
+    assert plan(book.rules, gather(run))[0].beyond.fails == pytest.approx(finding.power)
 
 
 def test_a_rule_about_one_group_counts_its_items(realdata: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 
 from test_cli import tiltmeter
+from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.kit.detection import BOUNDED, DETECTS, detections
+from tiltmeter.gate.grammar import parse
 from tiltmeter.gate.rule import Rule
 from tiltmeter.gate.untested import evidence_warnings
 
@@ -86,6 +88,28 @@ def test_a_plan_warns_before_anything_is_measured(capsys: pytest.CaptureFixture[
             tiltmeter("check", "--plan", "--json", "--rule", f"bias_score[{scorer},plumb-pairs] shown to be within 5") == 0
         )
         assert len(json.loads(capsys.readouterr().out)["warnings"]) == count
+
+
+def test_a_rule_about_every_bias_type_warns_of_those_that_nobody_calibrated(capsys: pytest.CaptureFixture[str]) -> None:
+    """plumb-pairs has nine bias types, and biases of three were planted; the worst may be another."""
+    rule = parse("worst bias_type of bias_score[sss,plumb-pairs] shown to be within 25")
+    (planned,) = evidence_warnings([rule])
+    run = mixed_run(tiltmeter_data("plumb-pairs"))
+    run.manifest["evaluations"] = [run.manifest["evaluations"][0]]
+    run.manifest["evaluations"][0]["benchmark"]["name"] = "plumb-pairs"
+    types = ("age", "disability", "gender")
+    run.estimates = pd.DataFrame([{"model": "plumb-mlm", "benchmark": "plumb-pairs", "scorer": "sss"}])
+    items = pd.DataFrame({"benchmark": "plumb-pairs", "item": list(types), "bias_type": list(types)})
+    run.answers = {"pairs": SimpleNamespace(items=items)}
+    (measured,) = evidence_warnings([rule], run)
+    for warning, untested in ((planned, ("age", "disability", "nationality")), (measured, types[:2])):
+        assert all(name in warning for name in untested) and "gender" not in warning
+    assert tiltmeter("check", "--plan", "--json", "--rule", rule.text) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == [planned]
+
+
+def tiltmeter_data(benchmark: str) -> str:
+    return load_benchmark(benchmark).data_hash
 
 
 def test_a_truncated_run_is_said_to_be_one() -> None:

@@ -115,8 +115,17 @@ def test_a_decision_about_an_earlier_baseline_is_not_exported(tmp_path: Path) ->
     new, old = make(tmp_path / "new").folder, make(tmp_path / "old", model="tiny-roberta").folder
     rule = "bias_score[aul,starter-pairs] moves at most 20"
     assert command("check", str(new), "--rule", rule, "--baseline", str(old), "--min-n", "10") in (0, 1)
+    assert json.loads((new / "check.json").read_text("utf-8"))["baseline_run"] == "../old"
     assert stored_decision(load_run(new)) is not None
     make(tmp_path / "old", model="tiny-albert", overwrite=True)
     with pytest.raises(RunError) as caught:
         stored_decision(load_run(new))
     assert caught.value.code == "outdated-result" and caught.value.fields["reason"] == "earlier-baseline"
+
+
+def test_two_runs_of_one_second_have_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("time.strftime", lambda *_: "2026-01-01-000000")
+    words = ["run", "-m", str(MODELS / "tiny-bert-cased"), "-b", "starter-pairs", "--limit", "5", "--no-report", "-s"]
+    assert command(*words, "aul") == 0 and command(*words, "aula") == 0
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["2026-01-01-000000", "2026-01-01-000000-2"]

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.audits.deciding import LEVEL, Facts, Refine, Row, calibrated, corrected_tests, deciding_tests, key_of
-from tiltmeter.catalog.declarations import Measure
+from tiltmeter.audits.detectable import from_baseline, from_neutral
 from tiltmeter.display import number_text, p_text, range_text, signed_text
 from tiltmeter.families import find_family
 from tiltmeter.families.kit.detection import UNTESTED
 from tiltmeter.families.kit.primary import FURTHER, is_primary
 from tiltmeter.families.kit.story import decimals_of
 from tiltmeter.families.kit.worst import WorstGroups, worst_of
-from tiltmeter.stats.estimates import details_of
-from tiltmeter.stats.significance import smallest_difference
 from tiltmeter.studies.kit.domains import WHOLE
 
 if TYPE_CHECKING:
@@ -30,10 +25,10 @@ MORE, LESS, ALIKE = "more-than-baseline", "less-than-baseline", "no-difference"
 FARTHER, NEARER = "further-than-baseline", "closer-than-baseline"
 CANNOT, NOT_MEASURED = "cannot-decide", "not-measured"
 EFFECT = ("effect", "effect_low", "effect_high")
-POWER = 0.8
 OVERALL = "overall"
 """Stands for the domain of a number of all items."""
 TOO_FEW = "with {n} items it cannot reach the corrected level"
+HOLDS_NEUTRAL = "p is below the corrected level, and the 95 % interval contains {neutral:g}"
 CONTRARY = "the value is larger than what its interval suggests that it detects, and p is not below the corrected level"
 
 
@@ -225,9 +220,10 @@ def overall_of(differences: pd.DataFrame, model: str, facts: Facts) -> list[Verd
 def _verdict(row: Row, p: float, level: float) -> Verdict:
     measure = catalog.find("measures", str(row["measure"])).spec
     value, neutral = float(row["value"]), float(row["neutral"])
-    blank = replace(_blank(row, p, level), value=value, neutral=neutral, detectable=_detectable(row, level, measure))
+    blank = replace(_blank(row, p, level), value=value, neutral=neutral, detectable=from_neutral(row, level, measure))
     if p < LEVEL:
-        return replace(blank, verdict=DIFFERS if not measure.leans else BIAS if value > neutral else AWAY)
+        decided = replace(blank, verdict=DIFFERS if not measure.leans else BIAS if value > neutral else AWAY)
+        return decided if measure.is_one_sided else _with_its_interval(decided)
     room = max(abs(end - neutral) for end in measure.range)
     return _undetected(blank, value - neutral, room)
 
@@ -236,13 +232,20 @@ def _against(row: Row, p: float, level: float) -> Verdict:
     measure = catalog.find("measures", str(row["measure"])).spec
     values: dict[str, Any] = {"own_value": float(row["value"]), "baseline_value": float(row["baseline_value"])}
     difference = float(row["difference"])
-    values |= {"detectable": _error(row) * _steps(level), "change": str(row["change"])}
+    values |= {"detectable": from_baseline(row, level, measure), "change": str(row["change"])}
     blank = replace(_blank(row, p, level), value=difference, neutral=0.0, **values)
     if p < LEVEL:
-        if measure.leans:
-            return replace(blank, verdict=MORE if difference > 0 else LESS)
-        return replace(blank, verdict=FARTHER if row["change"] == FURTHER else NEARER)
+        leaning, changed = MORE if difference > 0 else LESS, FARTHER if row["change"] == FURTHER else NEARER
+        return _with_its_interval(replace(blank, verdict=leaning if measure.leans else changed))
     return _undetected(replace(blank, verdict=ALIKE), difference, measure.range[1] - measure.range[0])
+
+
+def _with_its_interval(test: Verdict) -> Verdict:
+    """Refuse to decide where p is significant and the interval contains neutral: both cannot be right."""
+    if test.low <= test.neutral <= test.high:
+        reason = HOLDS_NEUTRAL.format(neutral=test.neutral)
+        return replace(test, verdict=CANNOT, detectable=math.nan, reason=reason)
+    return test
 
 
 def _undetected(test: Verdict, distance: float, room: float) -> Verdict:
@@ -252,28 +255,6 @@ def _undetected(test: Verdict, distance: float, room: float) -> Verdict:
     if test.detectable <= abs(distance):
         return replace(test, verdict=CANNOT, detectable=math.nan, reason=CONTRARY)
     return test
-
-
-def _detectable(row: Row, level: float, measure: Measure) -> float:
-    """The distance from neutral that is detected. A measure that chance alone moves off neutral must exceed chance."""
-    if not measure.is_one_sided:
-        return _error(row) * _steps(level)
-    details = details_of(row)
-    if "chance" not in details:
-        return math.nan
-    critical = float(details["chance"]) + NormalDist().inv_cdf(1 - level) * float(details["chance_sd"])
-    return critical + NormalDist().inv_cdf(POWER) * _error(row)
-
-
-def _error(row: Row) -> float:
-    """The standard error, by the width of the interval."""
-    error = (row["high"] - row["low"]) / (2 * smallest_difference(1.0, 0.95, power=0.5))
-    return float(error) if np.isfinite(error) else math.nan
-
-
-def _steps(level: float) -> float:
-    """Standard errors that a two-sided test at this level detects."""
-    return smallest_difference(1.0, 1 - level, POWER)
 
 
 def _uncompared(head: Row, row: Row | None) -> tuple[tuple[str, ...], Verdict]:

@@ -201,6 +201,8 @@ def _print_plan(
         results().print(json_text(record), markup=False, soft_wrap=True)
         return
     print_grids([plan_table(plans)])
+    if run is None:
+        note("The plan is for one model. A check of a run of several models corrects for the numbers of all of them.")
     for warning in warnings:
         note(f"Warning: {warning}")
 

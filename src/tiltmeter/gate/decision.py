@@ -109,7 +109,7 @@ class Decision:
     """The digest of the run, so that a stored decision is not taken for one about another run."""
     baseline_run: str = ""
     baseline_seal: str = ""
-    """The folder and the digest of the baseline's run, where it is another run."""
+    """The folder (relative to the run's) and the digest of the baseline's run, where it is another run."""
 
     def __repr__(self) -> str:
         """Describe the decision in one line."""

@@ -29,6 +29,7 @@ from tiltmeter.gate.sense import check_sense
 from tiltmeter.runs import Run, load_run
 from tiltmeter.stats.direction import distance, range_of
 from tiltmeter.stats.significance import smallest_difference
+from tiltmeter.storage.places import beside
 from tiltmeter.storage.seals import run_digest
 
 
@@ -72,7 +73,7 @@ def check(
     decision = replace(judge(evidence, book), seal=run_digest(loaded.manifest))
     if other is None:
         return decision
-    return replace(decision, baseline_run=str(other.folder.absolute()), baseline_seal=run_digest(other.manifest))
+    return replace(decision, baseline_run=beside(other.folder, loaded.folder), baseline_seal=run_digest(other.manifest))
 
 
 def refuse_baseline(rules: Sequence[Rule], *, has_baseline: bool) -> None:

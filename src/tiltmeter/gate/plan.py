@@ -7,7 +7,7 @@ an earlier run of any model shows it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -88,10 +88,11 @@ def plan(
         rules: The rules.
         evidence: An earlier run of any model, which shows spreads, groups and how far two models agree.
         disagreement: Share of items on which a model and its baseline are expected to disagree, where no run shows it.
-        together: Correct failing for all numbers of all rules, as a check does.
+        together: Correct failing for all numbers of all rules and models, as a check does.
     """
-    places = [place for rule in rules for place in _places(rule, evidence)]
-    count = len(places) if together else 1
+    found = [_places(rule, evidence) for rule in rules]
+    places = [place for ours, _ in found for place in ours]
+    count = sum(numbers for _, numbers in found) if together else 1
     plans = []
     for rule in rules:
         ours = [place for place in places if place.rule == rule]
@@ -101,16 +102,16 @@ def plan(
     return plans
 
 
-def _places(rule: Rule, evidence: Evidence | None) -> Iterator[Place]:
+def _places(rule: Rule, evidence: Evidence | None) -> tuple[list[Place], int]:
+    """Return what one model is checked on, and how many numbers a check of all models of the run compares."""
     measure = check_sense(rule)
     if evidence is not None:
-        known = numbers_of(evidence.for_rules([rule]), [replace(rule, pooled=False)])
-        for number in next(iter(known.values())):  # any model tells the spread
-            yield Place(rule, measure, number.group, number.n, number)
-        return
-    sizes = _sizes(rule)
-    for group, n in sizes.items() if sizes else [("each group" if rule.worst else rule.group, None)]:
-        yield Place(rule, measure, group, n)
+        known = list(numbers_of(evidence.for_rules([rule]), [replace(rule, pooled=False)]).values())
+        places = [Place(rule, measure, number.group, number.n, number) for number in known[0]]  # any model tells the spread
+        return places, sum(map(len, known))
+    sizes = group_sizes(rule) or {"each group" if rule.worst else rule.group: None}
+    places = [Place(rule, measure, group, n) for group, n in sizes.items()]
+    return places, len(places)
 
 
 def _plan(place: Place, together: int, disagreement: float | None) -> Plan:
@@ -192,7 +193,7 @@ def items_for(chance: Callable[[int], float], there: int | None = None) -> int |
     return high
 
 
-def _sizes(rule: Rule) -> dict[str, int]:
+def group_sizes(rule: Rule) -> dict[str, int | None]:
     """Count the items of the rule's groups; empty where the benchmark or the column cannot be read here."""
     try:
         benchmark = load_benchmark(rule.benchmark)

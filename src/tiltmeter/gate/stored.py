@@ -70,7 +70,7 @@ def _rule(stated: Mapping[str, Any]) -> Rule:
 def _baseline(path: Path, place: str, seal: str) -> Run | None:
     if not place:
         return None
-    baseline = load_run(place)
+    baseline = load_run(path.parent / place)
     if run_digest(baseline.manifest) != seal:
         raise RunError(
             f"{path} compares with an earlier run in {place}. {AGAIN}",

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.domain_names import domain_named
+from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families.kit.detection import DETECTS, UNTESTED, rows_about, verdict_on
 from tiltmeter.families.kit.primary import benchmark_of, model_of
+from tiltmeter.gate.plan import group_sizes
 from tiltmeter.gate.rule import Rule
 from tiltmeter.runs import Run
 from tiltmeter.studies.kit.domains import WHOLE
+
+Verdict = tuple[str, str]
+"""A verdict on a metric, and the domain that it is about."""
 
 
 def evidence_warnings(rules: Sequence[Rule], run: Run | None = None) -> Iterator[str]:
@@ -25,8 +30,8 @@ def evidence_warnings(rules: Sequence[Rule], run: Run | None = None) -> Iterator
     about: dict[tuple[str, str], dict[str, None]] = {}
     for rule in rules:
         metric = f"{rule.measure} by {rule.scorer} on {rule.benchmark}"
-        for verdict in sorted(_verdicts_in(rule, run) if run is not None else _verdicts_planned(rule)):
-            about.setdefault((metric, verdict), {})[_domain(rule)] = None
+        for verdict, domain in sorted(_verdicts_in(rule, run) if run is not None else _verdicts_planned(rule)):
+            about.setdefault((metric, verdict), {})[domain] = None
     for (metric, verdict), domains in about.items():
         bias = f"a planted bias of {', '.join(filter(None, domains))}" if any(domains) else "a planted bias"
         if verdict == UNTESTED:
@@ -42,25 +47,38 @@ def _truncated(run: Run | None) -> str:
     return f" The run has only the first items of each benchmark (--limit {run.limit}), and tests are of whole benchmarks."
 
 
-def _domain(rule: Rule) -> str:
-    """The domain that the group of a rule names; empty for a rule about all items, or about every group."""
-    return domain_named(rule.group) if rule.by in WHOLE and not rule.worst else ""
+def _domains(rule: Rule, groups: Iterable[str]) -> set[str]:
+    """The domains that a rule is about: of every group, or of the one that it names. Empty text for a rule on all items."""
+    if rule.by not in WHOLE:
+        return {""}
+    return {domain_named(group) for group in (groups if rule.worst else [rule.group])} or {""}
 
 
-def _verdicts_in(rule: Rule, run: Run) -> set[str]:
-    """The verdicts on the metric for every kind of model that the rule checks."""
+def _verdicts_in(rule: Rule, run: Run) -> set[Verdict]:
+    """The verdicts on the metric, with the domain, for every kind of model that the rule checks."""
     estimates = run.estimates[["model", "benchmark", "scorer"]].drop_duplicates()
     scored = {(str(model), str(benchmark), str(scorer)) for model, benchmark, scorer in estimates.itertuples(index=False)}
-    return {_verdict(rule, one) for one in run.manifest.get("evaluations", ()) if _is_about(rule, one, scored)}
+    domains = _domains(rule, _groups_in(rule, run) if rule.worst else ())
+    kinds = [one for one in run.manifest.get("evaluations", ()) if _is_about(rule, one, scored)]
+    return {(_verdict(rule, one, domain), domain) for one in kinds for domain in domains}
 
 
-def _verdicts_planned(rule: Rule) -> set[str]:
-    """The best verdict over all kinds of models; none where the benchmark is not at hand."""
+def _groups_in(rule: Rule, run: Run) -> Iterator[str]:
+    """The groups of a run's items, by the column of a rule."""
+    for answers in run.answers.values():
+        items = answers.items[answers.items["benchmark"] == rule.benchmark]
+        if len(items):
+            yield from filter(None, group_column(items, list(items["item"]), rule.by))
+
+
+def _verdicts_planned(rule: Rule) -> set[Verdict]:
+    """The best verdict over all kinds of models, with the domain; none where the benchmark is not at hand."""
     try:
         rows = rows_about(load_benchmark(rule.benchmark).data_hash)
     except TiltmeterError:
         return set()
-    return {verdict_on(rows, rule.scorer, rule.measure, _domain(rule))}
+    domains = _domains(rule, group_sizes(rule) if rule.worst else ())
+    return {(verdict_on(rows, rule.scorer, rule.measure, domain), domain) for domain in domains}
 
 
 def _is_about(rule: Rule, evaluation: dict[str, Any], scored: Collection[tuple[str, str, str]]) -> bool:
@@ -73,7 +91,7 @@ def _is_about(rule: Rule, evaluation: dict[str, Any], scored: Collection[tuple[s
     )
 
 
-def _verdict(rule: Rule, evaluation: dict[str, Any]) -> str:
+def _verdict(rule: Rule, evaluation: dict[str, Any], domain: str) -> str:
     facts, model = evaluation.get("benchmark", {}), evaluation.get("model", {})
     rows = rows_about(facts.get("data_sha256", ""), model.get("kind", ""))
-    return verdict_on(rows, rule.scorer, rule.measure, _domain(rule))
+    return verdict_on(rows, rule.scorer, rule.measure, domain)

@@ -54,14 +54,14 @@ class Early:
     def _read(self, path: Path, part: Future[Tensors | None]) -> None:
         from safetensors import safe_open
 
-        found: Tensors | None = None
+        tensors: Tensors | None = None
         try:
             if self.n_bytes <= ROOM * (self.free.result() or 0):
                 with safe_open(path, framework="pt", device=self.device) as file:
-                    found = {name: file.get_tensor(name) for name in file.keys() if _is_wanted()}  # noqa: SIM118
+                    tensors = {name: file.get_tensor(name) for name in file.keys() if _is_wanted()}  # noqa: SIM118
         except Exception:  # whatever it is, loading as usual meets it again, and reports it
-            found = None
-        part.set_result(found)
+            tensors = None
+        part.set_result(tensors)
 
 
 def _is_wanted() -> bool:

@@ -1,4 +1,4 @@
-"""Stored results of trials of prefix trees: the trial of a large model takes a second, and tells the same each time."""
+"""Stored results of trials of prefix trees: the trial of a large model takes a second, and ends the same way each time."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def stored_trial(loaded_as: ModelIdentity | None) -> Callable[[BodyAndHead], str
         with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             stored = json.loads(file.read_text("utf-8"))
             if stored["facts"] == facts and isinstance(stored["reason"], str | None):
-                found: str | None = stored["reason"]
-                return found
-        found = reason_against(parts)
-        if found != NOT_FINITE:
+                stored_reason: str | None = stored["reason"]
+                return stored_reason
+        tried = reason_against(parts)
+        if tried != NOT_FINITE:
             with suppress(TiltmeterError):  # a cache that cannot be written only costs time
-                write_json(file, {"facts": facts, "reason": found})
-        return found
+                write_json(file, {"facts": facts, "reason": tried})
+        return tried
 
     return reason
 

@@ -8,6 +8,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ AGAIN = "Free some space or choose another folder with -o, and run the same comm
 
 def output_folder(output: str | Path | None) -> Path:
     """A fresh folder, or an earlier run to replace. Fails before any work; changes nothing yet."""
-    folder = at_home(output) if output else Path("runs") / time.strftime("%Y-%m-%d-%H%M%S")
+    folder = at_home(output) if output else _new_folder()
     if is_there(folder) and not is_folder(folder):
         raise UsageError(f"{folder} is a file; -o must name a folder.", code="not-a-folder", folder=str(folder))
     if any(len(os.fsencode(name)) > LONGEST for name in folder.parts) or "\0" in str(folder):
@@ -56,6 +57,13 @@ def output_folder(output: str | Path | None) -> Path:
             folder=str(folder),
         )
     return folder
+
+
+def _new_folder() -> Path:
+    """A folder named by the time; with a number where another run began in the same second."""
+    name = time.strftime("%Y-%m-%d-%H%M%S")
+    numbered = (Path("runs") / f"{name}-{number}" for number in count(2))
+    return next(folder for folder in chain([Path("runs") / name], numbered) if not is_there(folder))
 
 
 def _is_run(folder: Path) -> bool:

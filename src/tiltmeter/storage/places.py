@@ -11,6 +11,18 @@ def at_home(path: str | Path) -> Path:
     return Path(os.path.expanduser(path))  # noqa: PTH111 (that of Path raises where there is no such user)
 
 
+def beside(place: Path, folder: Path) -> str:
+    """Write a place relative to a folder, so that both can be moved together; absolute on another drive.
+
+    >>> beside(Path("runs/old"), Path("runs/new"))
+    '../old'
+    """
+    try:
+        return Path(os.path.relpath(place.absolute(), folder.absolute())).as_posix()
+    except ValueError:
+        return str(place.absolute())
+
+
 def user_cache() -> Path:
     """Folder for downloads, observations and cells: TILTMETER_CACHE, or the platform's cache folder."""
     if chosen := os.environ.get("TILTMETER_CACHE"):
