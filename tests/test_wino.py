@@ -14,7 +14,7 @@ from tiltmeter import load_benchmark
 from tiltmeter.benchmarks.kit.items import REPEATED_PAIR
 from tiltmeter.benchmarks.winobias import MORE_THAN_PRONOUNS, NO_CONTRAST
 from tiltmeter.benchmarks.winogender import NO_MAJORITY
-from tiltmeter.families.pairs.contrasts import DIFFERENCE
+from tiltmeter.stats.contrasts import DIFFERENCE
 
 PRO = (
     "1 [The plumber] paid the florist since [he] had ordered too much.\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
@@ -176,6 +176,30 @@ def details_of(row: Mapping[str, Any] | pd.Series) -> Details:
     if not isinstance(details, dict):
         raise ValueError(f"details must be a JSON object, not {text}")
     return details
+
+
+def missing_columns(reasons: Mapping[str, int]) -> dict[str, Any]:
+    """Return the columns with the number of missing items and the reasons.
+
+    >>> missing_columns({"no score": 2}), missing_columns({})
+    ({'n_missing': 2, 'missing': '{"no score": 2}'}, {'n_missing': 0, 'missing': ''})
+    """
+    return {"n_missing": sum(reasons.values()), "missing": json.dumps(dict(reasons)) if reasons else ""}
+
+
+def joined(*remarks: str) -> str:
+    """Join remarks that are not empty, for a note.
+
+    >>> joined("9 tokens", "", "no interval")
+    '9 tokens; no interval'
+    """
+    return "; ".join(filter(None, remarks))
+
+
+def each_corrected(found: Iterable[Row | list[Row]]) -> Iterator[Row]:
+    """Yield rows one by one; those of a list are tested together and have Holm's correction over the list."""
+    for rows in found:
+        yield from corrected(rows) if isinstance(rows, list) else (rows,)
 
 
 def corrected(rows: Sequence[Row], over: str = "") -> list[Row]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.catalog.declarations import EVERYWHERE
+from tiltmeter.stats.estimates import Estimate, joined
 from tiltmeter.stats.intervals import (
     FEWEST,
     NONE,
@@ -72,10 +74,10 @@ def wins_and_losses(measure: Entry, sample: Sample) -> tuple[int, int]:
 
 def bootstrap_test(measure: Entry, units: Units | int, value: float, draws: Floats, settings: Settings) -> float:
     """Compute p against neutral from the same widened draws that give the interval; NaN for too few units."""
-    units = Units.independent(units) if isinstance(units, int) else units
-    if units.n < FEWEST:
+    units, neutral = Units.independent(units) if isinstance(units, int) else units, neutral_of(measure)
+    if units.n < FEWEST or np.isnan(neutral):
         return float("nan")
-    return bootstrap_p(value + (draws - value) * units.widening(settings.confidence), neutral_of(measure))
+    return bootstrap_p(value + (draws - value) * units.widening(settings.confidence), neutral)
 
 
 def interval_of(
@@ -108,6 +110,14 @@ def interval_of(
         return *NONE, f"no interval: {units.n} independent items; at least {FEWEST} are needed"
     ends = _from_draws(measure, value, defined, units.widening(settings.confidence), settings)
     return *_with_neutral(ends, measure, p, settings), note
+
+
+def with_interval(
+    row: Estimate, measure: Entry, units: Units | int, draws: Floats, settings: Settings, *remarks: str
+) -> Estimate:
+    """Fill in the interval of a row that has its value and p, with further remarks at the end of its note."""
+    low, high, note = interval_of(measure, units, row.value, draws, settings, row.p)
+    return replace(row, low=low, high=high, note=joined(row.note, note, *remarks))
 
 
 def _from_draws(measure: Entry, value: float, draws: Floats, widening: float, settings: Settings) -> Ends:

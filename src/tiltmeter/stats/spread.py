@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter.catalog import Entry
 from tiltmeter.stats.design import Design, Floats
+from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.measured import with_interval
+from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.significance import permutation_p
 
 
 class Spread(NamedTuple):
@@ -39,6 +45,20 @@ def spread_over_groups(values: Floats, groups: NDArray[Any], rng: np.random.Gene
     drawn = Design.independent(len(ordered), codes[order].astype(np.int64)).indices(repeats, rng)
     draws = np.concatenate([spread(ordered[index]) for index in drawn])
     return Spread(float(spread(ordered)), draws, permuted_spread(values, groups, rng, repeats), len(sizes))
+
+
+def estimate_spread(
+    row: Estimate, measure: Entry, values: Floats, groups: NDArray[Any], rng: np.random.Generator, settings: Settings
+) -> Estimate:
+    """Estimate the variance of group means; p is from assigning the items to the groups at random."""
+    found = spread_over_groups(values, groups, rng, settings.resamples)
+    if found is None:
+        return replace(row, note="not computed: fewer than 2 groups, or only one item in each group")
+    row = replace(
+        row, value=found.value, p=permutation_p(found.value, found.dealt, 0.0), details={"n_groups": found.n_groups}
+    )
+    note = f"sample variance over {found.n_groups} groups; p from assigning the items to groups at random"
+    return replace(with_interval(row, measure, row.n, found.draws, settings), note=note)
 
 
 def permuted_spread(values: Floats, groups: NDArray[Any], rng: np.random.Generator, repeats: int) -> Floats:

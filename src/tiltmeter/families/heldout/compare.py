@@ -10,9 +10,8 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.heldout.annotations import annotated
 from tiltmeter.families.heldout.estimate import EVERYTHING, reads_annotations, sample_of, stream_of, there
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
-from tiltmeter.stats.resampling import bootstrap_alike, statistic
+from tiltmeter.stats.samples import compare_samples
 from tiltmeter.stats.settings import Settings
 
 OTHER_KIND = "not computed: a masked and a causal model are scored differently"
@@ -63,6 +62,4 @@ def _obstacle(sides: list[Any], pair: list[Any]) -> str:
 
 def _difference(row: Difference, pair: list[Any], measure: Entry, settings: Settings) -> Difference:
     samples = [sample_of(side) for side in pair]
-    values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
-    draws = bootstrap_alike(measure, samples, stream_of(settings, row.benchmark), settings.resamples)
-    return paired_difference(row, values, draws, measure, settings)
+    return compare_samples(row, measure, samples, (stream_of(settings, row.benchmark),), settings)

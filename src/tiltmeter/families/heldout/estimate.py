@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,9 +14,10 @@ from tiltmeter.families.heldout.annotations import COLUMNS as ANNOTATIONS
 from tiltmeter.families.heldout.annotations import annotated, groups_of
 from tiltmeter.families.heldout.check import READ as COLUMNS
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.stats.estimates import Estimate, corrected
-from tiltmeter.stats.measured import interval_of, neutral_of, p_value
-from tiltmeter.stats.resampling import Sample, bootstrap, generator, statistic
+from tiltmeter.stats.estimates import Estimate, each_corrected, joined, missing_columns
+from tiltmeter.stats.measured import neutral_of
+from tiltmeter.stats.resampling import Sample, generator
+from tiltmeter.stats.samples import estimate_samples
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,19 +35,25 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     tokens; hateful lines and others are drawn apart. No perplexity is neutral, so it has no p; a measure
     that compares hateful lines with others permutes which lines are hateful, Holm-corrected over groups.
     """
-    for (model, benchmark, scorer), rows in answers.table.groupby(["model", "benchmark", "scorer"], sort=False):
-        lines = annotated(answers, str(benchmark), rows)
-        for measure in measures:
-            known = Estimate(str(model), str(benchmark), "heldout", str(scorer), measure.name, *EVERYTHING)
-            if not reads_annotations(measure):
-                yield _estimate_lines(known, rows, measure, settings)
-            elif lines is not None:
-                yield _estimate_lines(known, lines, measure, settings)
-                parts = groups_of(lines).items()
-                of_groups = [
-                    _estimate_lines(replace(known, by="group", group=name), of, measure, settings) for name, of in parts
-                ]
-                yield from corrected(of_groups)
+    yield from each_corrected(
+        rows for cell, lines in answers.table.groupby(["model", "benchmark", "scorer"], sort=False)
+        for rows in _estimate_cell(answers, cell, lines, measures, settings)
+    )  # fmt: skip
+
+
+def _estimate_cell(
+    answers: Answers, cell: tuple[str, str, str], rows: pd.DataFrame, measures: Sequence[Entry], settings: Settings
+) -> Iterator[Estimate | list[Estimate]]:
+    model, benchmark, scorer = cell
+    lines = annotated(answers, benchmark, rows)
+    for measure in measures:
+        known = Estimate(model, benchmark, "heldout", scorer, measure.name, *EVERYTHING)
+        if not reads_annotations(measure):
+            yield _estimate_lines(known, rows, measure, settings)
+        elif lines is not None:
+            yield _estimate_lines(known, lines, measure, settings)
+            parts = groups_of(lines).items()
+            yield [_estimate_lines(replace(known, by="group", group=name), of, measure, settings) for name, of in parts]
 
 
 def reads_annotations(measure: Entry) -> bool:
@@ -80,21 +86,13 @@ def stream_of(settings: Settings, benchmark: str, *more: str) -> np.random.Gener
 def _estimate_lines(row: Estimate, rows: pd.DataFrame, measure: Entry, settings: Settings) -> Estimate:
     lines = there(rows)
     missing = Counter(str(reason) for reason in rows["reason"].dropna())
-    row = replace(row, n=len(lines), n_missing=len(rows) - len(lines), neutral=neutral_of(measure))
-    row = replace(row, missing=json.dumps(dict(missing)) if missing else "")
+    row = replace(row, n=len(lines), neutral=neutral_of(measure), **missing_columns(missing))
     if not len(lines):
         return replace(row, note=NOTHING_SCORED)
-    sample = sample_of(lines)
-    value = float(statistic(measure, sample.columns, sample.parts))
-    if np.isnan(value):
+    stream = stream_of(settings, row.benchmark, *([] if row.by == "all" else [row.group]))
+    found = estimate_samples(measure, [row], [sample_of(lines)], (stream, stream), settings)[0].row
+    if np.isnan(found.value):
         return replace(row, note="not computed: no line of either kind has what the measure reads")
-    rng = stream_of(settings, row.benchmark, *([] if row.by == "all" else [row.group]))
-    draws = bootstrap(measure, sample, rng, settings.resamples)
-    low, high, note = interval_of(measure, row.n, value, draws, settings)
-    p = p_value(measure, sample, value, ("", ""), rng, settings)  # NaN without a neutral value
     n_tokens = int(lines["length"].sum())
-    details: dict[str, int | float | str] = {"n_tokens": n_tokens}
-    if reads_annotations(measure):
-        details["n_harmful"] = int(lines["harmful"].sum())
-    notes = "; ".join(filter(None, [f"{n_tokens:,} tokens", note]))
-    return replace(row, value=value, low=low, high=high, p=p, details=details, note=notes)
+    details = {"n_tokens": n_tokens} | ({"n_harmful": int(lines["harmful"].sum())} if reads_annotations(measure) else {})
+    return replace(found, details=details, note=joined(f"{n_tokens:,} tokens", found.note))

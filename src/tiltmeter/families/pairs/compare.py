@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.matching import common_places, of_two_models
+from tiltmeter.families.pairs.estimate import part_of
 from tiltmeter.families.pairs.occupations import as_read
 from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
-from tiltmeter.stats.differences import paired_difference, with_exact_ends
-from tiltmeter.stats.estimates import Difference, corrected
-from tiltmeter.stats.measured import has_exact_test, sides_of, strata_of, units_for
-from tiltmeter.stats.moments import bootstrap_together, exchanged_models
-from tiltmeter.stats.resampling import Sample, generator, statistic
+from tiltmeter.stats.estimates import Difference, each_corrected
+from tiltmeter.stats.measured import strata_of
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.samples import compare_samples
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import binomial_p
-from tiltmeter.stats.units import ITEMS
 
 
 def compare(
@@ -31,25 +29,26 @@ def compare(
     pairs on which the two disagree), else from the bootstrap of the difference; Holm-corrected over groups.
     """
     pairs = pair_up(answers, [*by, *strata_of(measures)], settings.clusters)
-    reference = {(paired.benchmark, paired.scorer): paired for paired in pairs if paired.model == second}
-    for ours in (paired for paired in pairs if paired.model == first):
-        theirs = reference.get((ours.benchmark, ours.scorer))
-        if theirs is not None:
-            for measure in measures:
-                if ours.supports(measure) and theirs.supports(measure):
-                    yield from _all_groups(ours, theirs, measure, by, settings)
+    both = list(of_two_models(pairs, first, second, lambda paired: (paired.benchmark, paired.scorer)))
+    yield from each_corrected(
+        rows
+        for sides in both
+        for measure in measures
+        if all(paired.supports(measure) for paired in sides)
+        for rows in _all_groups(*sides, measure, by, settings)
+    )
 
 
-def _all_groups(ours: Paired, theirs: Paired, measure: Entry, by: Sequence[str], settings: Settings) -> Iterator[Difference]:
+def _all_groups(
+    ours: Paired, theirs: Paired, measure: Entry, by: Sequence[str], settings: Settings
+) -> Iterator[Difference | list[Difference]]:
     yield _difference(ours, theirs, measure, "all", "all", settings)
     for column in by:
         if column == "all" or not ours.groups[column].notna().any():
             continue
-        rows = []
-        for name in sorted(ours.groups[column].dropna().unique()):
-            here, there = (paired.take(paired.labels.where(column, name)) for paired in (ours, theirs))
-            rows.append(_difference(here, there, measure, column, name, settings))
-        yield from corrected(rows)
+        names = sorted(ours.groups[column].dropna().unique())
+        parts = [(name, *(part_of(paired, column, name) for paired in (ours, theirs))) for name in names]
+        yield [_difference(here, there, measure, column, name, settings) for name, here, there in parts]
 
 
 def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: str, settings: Settings) -> Difference:
@@ -62,27 +61,15 @@ def _difference(ours: Paired, theirs: Paired, measure: Entry, by: str, group: st
     known = Difference(*place, n=len(ours), n_missing=n_all - len(ours))
     if not len(ours):
         return replace(known, note="not computed: no item has all its scores by both models")
+    label = (ours.benchmark, by, group, measure.name)
+    streams = generator(settings.seed, "bootstrap", *label), generator(settings.seed, "exchange", *label)
     samples = [paired.sample_for(measure) for paired in (ours, theirs)]
-    values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
-    rng = generator(settings.seed, "bootstrap", ours.benchmark, by, group, measure.name)
-    draws = bootstrap_together(measure, samples, rng, settings.resamples)
-    is_exact = has_exact_test(measure) and samples[0].cluster is None
-    known, units = replace(known, details=ours.cluster_details), replace(units_for(measure, samples[0]), called=ITEMS)
-    discordant = _discordant(measure, samples) if is_exact else None
-    p = None if discordant is None else binomial_p(*discordant)  # the exact McNemar test
-    swaps = generator(settings.seed, "exchange", ours.benchmark, by, group, measure.name)
-    exchanged = partial(exchanged_models, measure, samples, swaps, settings.resamples)
-    found = paired_difference(known, values, draws, measure, settings, p, units, exchanged)
-    if discordant is None:
-        return found
-    return with_exact_ends(found, discordant, measure.spec.whole or 1.0, settings.confidence)
+    return compare_samples(replace(known, details=ours.cluster_details), measure, samples, streams, settings)
 
 
 def _common(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
     """The items both have, in the same order."""
-    position = {item: n for n, item in enumerate(theirs.groups["item"])}
-    here = np.array([n for n, item in enumerate(ours.groups["item"]) if item in position], dtype=np.int64)
-    there = np.array([position[item] for item in ours.groups["item"] if item in position], dtype=np.int64)
+    here, there = common_places(ours.groups["item"].array, theirs.groups["item"].array)
     return ours.take(here), theirs.take(there)
 
 
@@ -95,9 +82,3 @@ def with_common_scores(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
         for paired in (ours, theirs)
     )
     return next(kept), next(kept)
-
-
-def _discordant(measure: Entry, samples: Sequence[Sample]) -> tuple[int, int]:
-    """Count the items on the stereotype's side by the first model only, and by the second only."""
-    ours, theirs = (sides_of(measure, sample) > 0 for sample in samples)
-    return int((ours & ~theirs).sum()), int((theirs & ~ours).sum())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,25 +14,15 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.pairs.contrasts import Found, contrast
 from tiltmeter.families.pairs.occupations import as_read, sides_of
 from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
-from tiltmeter.stats.estimates import Estimate, corrected
-from tiltmeter.stats.measured import (
-    bootstrap_test,
-    has_exact_test,
-    interval_of,
-    neutral_of,
-    p_values,
-    strata_of,
-    units_for,
-    wins_and_losses,
-)
-from tiltmeter.stats.moments import bootstrap_together, values_of
+from tiltmeter.stats.contrasts import contrast
+from tiltmeter.stats.estimates import Estimate, each_corrected, joined, missing_columns
+from tiltmeter.stats.measured import neutral_of, strata_of
 from tiltmeter.stats.resampling import Floats, generator
+from tiltmeter.stats.samples import Measured, estimate_samples
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import permutation_p
-from tiltmeter.stats.spread import spread_over_groups
+from tiltmeter.stats.spread import estimate_spread
 from tiltmeter.storage.progress import watched
 
 MOST_THREADS = min(4, os.cpu_count() or 1)
@@ -52,13 +41,12 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     """
     pairs = pair_up(answers, [*by, *strata_of(measures)], settings.clusters)
     known = _estimated(pairs, measures, by, settings)
-    for paired in pairs:
-        yield from _rows(paired, measures, by, settings, known)
+    yield from each_corrected(row for paired in pairs for row in _rows(paired, measures, by, settings, known))
 
 
 Place = tuple[str, str]
 """A column and one of its groups; all items are ("all", "all")."""
-Estimates = dict[tuple[int, str, Place], Found]
+Estimates = dict[tuple[int, str, Place], Measured]
 
 
 @dataclass(frozen=True)
@@ -114,12 +102,11 @@ def _finished(task: Task, settings: Settings) -> Estimates:
         row = replace(
             _blank(paired, task.measure, *task.place),
             n=len(complete),
-            n_missing=len(part) - len(complete),
             n_ties=_ties(complete),
-            missing=json.dumps(dict(reasons)) if reasons else "",
             note="" if len(complete) else NOTHING_COMPLETE,
+            **missing_columns(reasons),
         )
-        estimates[id(paired), task.measure.name, task.place] = Found(row)
+        estimates[id(paired), task.measure.name, task.place] = Measured(row)
         if len(complete):
             alike.setdefault(complete.labels.key, []).append((paired, complete, row))
     for same in alike.values():
@@ -131,39 +118,29 @@ def _finished(task: Task, settings: Settings) -> Estimates:
 
 def measure_alike(
     measure: Entry, parts: Sequence[tuple[Paired, Estimate]], settings: Settings, contrasted: bool = False
-) -> list[Found]:
+) -> list[Measured]:
     """One measure over the same complete items by different models or scorers: value, interval and p of each."""
-    samples = [complete.sample_for(measure) for complete, _ in parts]
-    values, of_parts = values_of(measure, samples)
-    first = parts[0][1]
-    label = (first.benchmark, first.by, first.group, measure.name)
-    draws = bootstrap_together(measure, samples, generator(settings.seed, "bootstrap", *label), settings.resamples)
-    units = units_for(measure, samples[0])
-    if measure.spec.test == "bootstrap":
-        p = [bootstrap_test(measure, units, *known, settings) for known in zip(values, draws, strict=True)]
-    else:
-        p = p_values(measure, samples, values, sides_of(measure), generator(settings.seed, "swap", *label), settings)
-    found = []
-    for n, (complete, row) in enumerate(parts):
-        if np.isnan(values[n]):
-            found.append(Found(replace(row, note="undefined: fewer than 2 pairs, or all scores of a side are equal")))
-            continue
-        low, high, note = interval_of(measure, units, values[n], draws[n], settings, p[n])
-        equal = measure.spec.is_one_sided and values[n] == measure.spec.neutral
-        notes = ["both score distributions are the same" if equal else "", note, _left_out(of_parts[:, n], complete)]
-        details = complete.cluster_details
-        whole = replace(
-            row, value=values[n], low=low, high=high, p=p[n], details=details, note="; ".join(filter(None, notes))
-        )
-        has_exact = has_exact_test(measure) and samples[n].cluster is None
-        sides = wins_and_losses(measure, samples[n]) if contrasted and has_exact else None
-        found.append(Found(whole, draws[n] if contrasted else None, sides))
-    return found
+    samples, rows = [complete.sample_for(measure) for complete, _ in parts], [row for _, row in parts]
+    label = (rows[0].benchmark, rows[0].by, rows[0].group, measure.name)
+    streams = generator(settings.seed, "bootstrap", *label), generator(settings.seed, "swap", *label)
+    found = estimate_samples(measure, rows, samples, streams, settings, sides_of(measure))
+    known = [_described(one, complete, measure) for one, (complete, _) in zip(found, parts, strict=True)]
+    return known if contrasted else [Measured(one.row) for one in known]
+
+
+def _described(found: Measured, complete: Paired, measure: Entry) -> Measured:
+    """Add to an estimate what its clusters are, and where it is undefined."""
+    row = found.row
+    if np.isnan(row.value):
+        return Measured(replace(row, note="undefined: fewer than 2 pairs, or all scores of a side are equal"))
+    equal = "both score distributions are the same" if measure.spec.is_one_sided and row.value == row.neutral else ""
+    note = joined(equal, row.note, _left_out(found.parts, complete))
+    return replace(found, row=replace(row, details=complete.cluster_details, note=note))
 
 
 def _rows(
     paired: Paired, measures: Sequence[Entry], by: Sequence[str], settings: Settings, estimates: Estimates
-) -> Iterator[Estimate]:
+) -> Iterator[Estimate | list[Estimate]]:
     """The estimates of one model, benchmark and scorer: overall, then for each column its groups and their contrasts."""
     for measure in measures:
         if not paired.supports(measure):
@@ -172,12 +149,19 @@ def _rows(
         contrasts = measure.spec.contrasts
         for column in by:
             found = {name: estimates[id(paired), measure.name, (column, name)] for name in groups_of(paired, column)}
-            yield from corrected([one.row for one in found.values()])
+            yield [one.row for one in found.values()]
             if set(contrasts.get(column, ("",))) <= set(found):
-                yield contrast([found[name] for name in contrasts[column]], measure, settings)
+                yield _contrast([found[name] for name in contrasts[column]], measure, settings)
         for column, within in measure.spec.variance_over.items():
             if column in by:
                 yield from _domains(paired, measure, column, within, settings)
+
+
+def _contrast(groups: Sequence[Measured], measure: Entry, settings: Settings) -> Estimate:
+    """The size of the difference between two groups."""
+    empty = [one.row.group for one in groups if not one.row.n]
+    lacking = f"not computed: no pair about {empty[0]} groups has all its scores" if empty else ""
+    return contrast(groups[0], groups[1], measure, settings, lacking)
 
 
 def groups_of(paired: Paired, column: str) -> list[str]:
@@ -220,14 +204,6 @@ def _domains(paired: Paired, measure: Entry, column: str, within: str, settings:
     per_item = np.asarray(measure.function(**columns), dtype=np.float64)
     for name in sorted(complete.groups[within].unique()):
         at = ((complete.groups[within] == name) & complete.groups[column].notna()).to_numpy()
-        known = replace(_blank(paired, variance, within, name), n=int(at.sum()))
+        row = replace(_blank(paired, variance, within, name), n=int(at.sum()))
         rng = generator(settings.seed, "domain", paired.benchmark, name)
-        spread = spread_over_groups(per_item[at], complete.groups[column][at].to_numpy(), rng, settings.resamples)
-        if spread is None:
-            yield replace(known, note="not computed: fewer than 2 groups, or only one item in each group")
-            continue
-        p = permutation_p(spread.value, spread.dealt, 0.0)
-        low, high, _ = interval_of(variance, known.n, spread.value, spread.draws, settings, p)
-        note = f"sample variance over {spread.n_groups} groups; p from assigning the items to groups at random"
-        details = {"n_groups": spread.n_groups}
-        yield replace(known, value=spread.value, low=low, high=high, p=p, details=details, note=note)
+        yield estimate_spread(row, variance, per_item[at], complete.groups[column][at].to_numpy(), rng, settings)

@@ -11,8 +11,8 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.display import Statement, number_text, p_text, percent_text
 from tiltmeter.families.kit.story import SIGNIFICANT, Gauge, Story, certain, decimals_of, value_text
-from tiltmeter.families.pairs.contrasts import DIFFERENCE
 from tiltmeter.families.pairs.headline import directions_of, headline, leaning, types_of
+from tiltmeter.stats.contrasts import DIFFERENCE
 
 if TYPE_CHECKING:
     import pandas as pd

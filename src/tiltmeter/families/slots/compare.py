@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.slots.estimate import (
-    SCORER,
-    Pair,
-    columns_of,
-    independent_of,
-    is_own,
-    own_parts,
-    pairs_of,
-    parts_of,
-    sample_of,
-    stream_of,
-    there_for,
-)
+from tiltmeter.families.kit.matching import common_places, of_two_models
+from tiltmeter.families.slots.estimate import SCORER, stream_of, units_of
 from tiltmeter.families.slots.fills import Fills, fills_of
-from tiltmeter.stats.differences import paired_difference
-from tiltmeter.stats.estimates import Difference, corrected
-from tiltmeter.stats.measured import stratum_of
-from tiltmeter.stats.moments import exchanged_models
-from tiltmeter.stats.resampling import bootstrap_alike, generator, statistic
+from tiltmeter.families.slots.questions import Question, questions_of
+from tiltmeter.stats.estimates import Difference, each_corrected
+from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.samples import compare_samples
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.units import ITEMS, Units
 
 RANKED_DIFFERENTLY = "not computed: the two models were ranked differently (another top k, or another kind of model)"
 
@@ -43,63 +29,44 @@ def compare(
     The same sentences are drawn for both, so what the models share cancels. p is from the bootstrap of the difference;
     Holm-corrected over the groups, or the gaps, of a measure.
     """
-    filled = fills_of(answers, by)
-    reference = {fills.benchmark: fills for fills in filled if fills.model == second}
-    for ours in (fills for fills in filled if fills.model == first and fills.benchmark in reference):
-        theirs = reference[ours.benchmark]
-        for measure in (measure for measure in measures if is_own(measure)):
-            for (label, here), (_, there) in zip(own_parts(ours), own_parts(theirs), strict=True):
-                yield _difference(aligned(here, there), measure, None, label, settings)
-        for measure in (measure for measure in measures if not is_own(measure)):
-            for (suffix, name, here), (_, _, there) in zip(parts_of(ours, by), parts_of(theirs, by), strict=True):
-                yield from corrected(list(_all_groups(aligned(here, there), measure, suffix, name, settings)))
+    models = of_two_models(fills_of(answers, by), first, second)
+    asked = (zip(*(questions_of(fills, measures, by) for fills in both), strict=True) for both in models)
+    yield from each_corrected(_differences(pair, settings) for of_models in asked for pair in of_models)
 
 
 def aligned(ours: Fills, theirs: Fills) -> tuple[Fills, Fills]:
     """Both on the sentences that both models could fill, in the order of the first."""
-    place = {item: n for n, item in enumerate(theirs.groups["item"]) if theirs.reason[n] is None}
-    items = zip(ours.groups["item"], ours.reason, strict=True)
-    here = np.array([n for n, (item, why) in enumerate(items) if why is None and item in place], dtype=np.int64)
-    there = np.array([place[item] for item in ours.groups["item"].iloc[here]], dtype=np.int64)
-    return ours.take(here), theirs.take(there)
+    places = [np.flatnonzero([reason is None for reason in fills.reason]) for fills in (ours, theirs)]
+    items = [fills.groups["item"].iloc[at].array for fills, at in zip((ours, theirs), places, strict=True)]
+    here, there = common_places(*items)
+    return ours.take(places[0][here]), theirs.take(places[1][there])
 
 
-def matched(fills: tuple[Fills, Fills], measure: Entry, pair: Pair | None) -> tuple[Fills, Fills]:
-    """Both on the sentences in which both models have the matches that a measure reads."""
-    if not len(fills[0]):
-        return fills
-    common = np.logical_and(*(there_for(measure, columns_of(each, pair)) for each in fills))
-    return fills[0].take(common), fills[1].take(common)
+def _differences(asked: tuple[list[Question], list[Question]], settings: Settings) -> Difference | list[Difference]:
+    """What is tested together; a single number where it is about whom sentences are about."""
+    if not asked[0]:
+        return []
+    fills = aligned(asked[0][0].fills, asked[1][0].fills)
+    rows = [_difference(replace(one, fills=fills[0]), replace(one, fills=fills[1]), settings) for one in asked[0]]
+    return rows[0] if asked[0][0].pair is None else rows
 
 
-def _all_groups(
-    fills: tuple[Fills, Fills], measure: Entry, suffix: str, name: str, settings: Settings
-) -> Iterator[Difference]:
-    pairs, sign = pairs_of(fills[0], measure)
-    by = f"gap{suffix}" if sign else f"group{suffix}"
-    for pair in pairs:
-        yield _difference(fills, measure, pair, (by, f"{sign.join(filter(None, pair))}{name}"), settings)
-
-
-def _difference(
-    fills: tuple[Fills, Fills], measure: Entry, pair: Pair | None, label: tuple[str, str], settings: Settings
-) -> Difference:
-    n_all = len(fills[0])
-    ours, theirs = fills = matched(fills, measure, pair)
-    n = len(ours)
-    place = (ours.benchmark, "slots", SCORER, measure.name, *label, ours.model, theirs.model)
-    known = Difference(*place, n=n, n_missing=n_all - n)
-    if ours.k != theirs.k or ours.among != theirs.among:
-        return replace(known, note=RANKED_DIFFERENTLY)
-    known = replace(known, details={"top_k": ours.k, "ranked_among": ours.among})
+def _difference(ours: Question, theirs: Question, settings: Settings) -> Difference:
+    """The difference over the sentences in which both models have the matches that the measure reads."""
+    common = ours.has_matches & theirs.has_matches
+    n, n_all = int(common.sum()), len(common)
+    ours, theirs = (replace(one, fills=one.fills.take(common)) for one in (ours, theirs))
+    here, there = ours.fills, theirs.fills
+    label, measure = (ours.by, ours.group), ours.measure
+    place = (here.benchmark, "slots", SCORER, measure.name, *label, here.model, there.model)
+    row = Difference(*place, n=n, n_missing=n_all - n)
+    if here.k != there.k or here.among != there.among:
+        return replace(row, note=RANKED_DIFFERENTLY)
+    row = replace(row, details={"top_k": here.k, "ranked_among": here.among})
     if not n:
-        return replace(known, note="not computed: no sentence has a match by both models")
-    if pair is None and ours.groups["target"].nunique() < 2:
-        return replace(known, note="not computed: sentences with matches by both models are about one group only")
-    samples = [sample_of(each, pair, stratum_of(measure)) for each in fills]
-    values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
-    draws = bootstrap_alike(measure, samples, stream_of(settings, ours.benchmark, label[0]), settings.resamples)
-    swaps = generator(settings.seed, "exchange", ours.benchmark, *label)
-    exchanged = partial(exchanged_models, measure, samples, swaps, settings.resamples)
-    units = Units.independent(independent_of(samples[0], n), ITEMS)
-    return paired_difference(known, values, draws, measure, settings, units=units, exchanged=exchanged)
+        return replace(row, note="not computed: no sentence has a match by both models")
+    if ours.pair is None and here.groups["target"].nunique() < 2:
+        return replace(row, note="not computed: sentences with matches by both models are about one group only")
+    streams = stream_of(settings, here.benchmark, ours.by), generator(settings.seed, "exchange", here.benchmark, *label)
+    samples = [ours.sample, theirs.sample]
+    return compare_samples(row, measure, samples, streams, settings, units_of(samples[0], n))

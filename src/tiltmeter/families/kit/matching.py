@@ -1,0 +1,48 @@
+"""Answers of two models side by side: the same benchmarks and scorers, and the items that both have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+class OfModel(Protocol):
+    """Something about one model and one benchmark."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+
+    @property
+    def benchmark(self) -> str:
+        """Name of the benchmark."""
+
+
+Cell = TypeVar("Cell", bound=OfModel)
+
+
+def of_two_models(
+    cells: Iterable[Cell], first: str, second: str, key: Callable[[Cell], Any] = lambda cell: cell.benchmark
+) -> Iterator[tuple[Cell, Cell]]:
+    """Go through the cells of the first model that have one of the second with the same key, and that one."""
+    known = list(cells)
+    reference = {key(cell): cell for cell in known if cell.model == second}
+    for ours in known:
+        if ours.model == first and key(ours) in reference:
+            yield ours, reference[key(ours)]
+
+
+def common_places(ours: Sequence[Any], theirs: Sequence[Any]) -> tuple[Ints, Ints]:
+    """Find the items that both have: their places in either list, in the order of the first.
+
+    >>> [places.tolist() for places in common_places(["a", "b", "c"], ["c", "a"])]
+    [[0, 2], [1, 0]]
+    """
+    place = {item: n for n, item in enumerate(theirs)}
+    here = np.array([n for n, item in enumerate(ours) if item in place], dtype=np.int64)
+    return here, np.array([place[ours[n]] for n in here], dtype=np.int64)
