@@ -20,10 +20,11 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.kit.choices import AMBIGUOUS, DISAMBIGUATED
-from tiltmeter.families.choices.estimate import _p
+from tiltmeter.families.choices.outcomes import EXCHANGED
 from tiltmeter.stats.design import Design
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.totals import Totals
 
 CONDITIONS = {"s_amb": (AMBIGUOUS, "amb"), "s_dis": (DISAMBIGUATED, "dis")}
 SETTINGS = Settings(resamples=500)
@@ -51,7 +52,7 @@ def answers(measure: str, n: np.ndarray[Any, Any], coin: str, rng: np.random.Gen
 def is_called_biased(measure: str, columns: dict[str, Any], design: Design, rng: np.random.Generator) -> bool:
     """Return whether the test of `estimate` is significant at 5 %."""
     entry = catalog.find("measures", measure)
-    return bool(_p(entry, columns, float(entry.function(**columns)), design, rng, SETTINGS) < 0.05)
+    return Totals(entry, columns, design).p(EXCHANGED, rng, SETTINGS) < 0.05
 
 
 def is_covered(measure: str, columns: dict[str, Any], design: Design, rng: np.random.Generator) -> bool:

@@ -7,7 +7,7 @@ is compared with its like (Janssen, 1997; Chung and Romano, 2013). A group with 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,6 +34,26 @@ class Pieces:
         """Add up rows that have the same cluster and group."""
         keys, place = np.unique(cluster * n_groups + group, return_inverse=True)
         return cls(Design.clustered(place.astype(np.int64)).sums(rows), *np.divmod(keys, n_groups), n_groups)
+
+    @property
+    def n_clusters(self) -> Ints:
+        """Number of clusters of each group."""
+        return np.bincount(self.group, minlength=self.n_groups)
+
+    def of_groups(self, groups: Sequence[int]) -> Pieces:
+        """Select groups, numbered in their order."""
+        place = np.full(self.n_groups, -1)
+        place[list(groups)] = np.arange(len(groups))
+        kept = place[self.group] >= 0
+        return Pieces(self.sums[kept], self.cluster[kept], place[self.group[kept]], len(groups))
+
+    def drawn(self, design: Design, n: int, rng: np.random.Generator) -> Floats:
+        """Draws × groups × columns: sums of the groups when whole clusters are resampled within their strata."""
+        table = np.zeros((design.n_clusters, self.n_groups, self.sums.shape[1]))
+        table[self.cluster, self.group] = self.sums
+        of_clusters = Design(np.arange(design.n_clusters), design.stratum_of_cluster)
+        weights = of_clusters.weights(n, rng)
+        return (weights @ table.reshape(len(table), -1)).reshape(n, *table.shape[1:])
 
     def summed(self) -> Floats:
         """Groups × columns, as they are."""
@@ -82,13 +102,25 @@ class GroupTest:
         return permutation_p(float(here), dealt, 0.0)
 
 
-def group_test(names: tuple[str, ...], pieces: Pieces, n: int, rng: np.random.Generator) -> GroupTest:
-    """Test groups by permutation. The columns of the pieces are their numbers of texts, and what is averaged over these."""
-    if len(names) < 2:
+def group_test(names: Sequence[str], pieces: Pieces, n: int, rng: np.random.Generator, fewest: int = 2) -> GroupTest:
+    """Test groups by permutation.
+
+    Args:
+        names: Names of the groups.
+        pieces: Numbers of texts, and what is averaged over these.
+        n: Number of permutations.
+        rng: Source of the permutations.
+        fewest: Clusters without which a group is left out.
+    """
+    tested = np.flatnonzero(pieces.n_clusters >= fewest).tolist()
+    if len(tested) < 2:
         nothing = np.empty(0), np.empty(0)
         return GroupTest((), nothing, nothing)
-    pieces = replace(pieces, sums=_moments(pieces.sums))
-    return GroupTest(names, means_and_errors(pieces.summed()), means_and_errors(pieces.permuted(n, rng)))
+    kept = pieces.of_groups(tested)
+    pieces = replace(kept, sums=_moments(kept.sums))
+    return GroupTest(
+        tuple(names[at] for at in tested), means_and_errors(pieces.summed()), means_and_errors(pieces.permuted(n, rng))
+    )
 
 
 def _moments(sums: Floats) -> Floats:

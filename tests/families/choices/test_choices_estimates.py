@@ -13,10 +13,10 @@ from bbq_material import answered, coin, opposite
 
 import tiltmeter
 from tiltmeter import catalog
-from tiltmeter.families.choices.estimate import _p
-from tiltmeter.families.choices.outcomes import counts_of, design_of
+from tiltmeter.families.choices.outcomes import EXCHANGED, counts_of, design_of
 from tiltmeter.reporting.terminal import long_tables
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.totals import Totals
 
 BENCHMARK = tiltmeter.load_benchmark("plumb-choices")
 
@@ -85,8 +85,7 @@ def test_a_fair_coin_is_called_biased_in_at_most_7_percent() -> None:
         counts = counts_of(frame)
         for name in alarms:
             measure = catalog.find("measures", name)
-            columns = design.totals({parameter: counts[parameter] for parameter in measure.parameters})
-            alarms[name] += _p(measure, columns, float(measure.function(**columns)), design, rng, settings) < 0.05
+            alarms[name] += Totals.of(measure, counts, design).p(EXCHANGED, rng, settings) < 0.05
     assert max(alarms.values()) <= 70
 
 

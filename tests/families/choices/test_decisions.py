@@ -21,13 +21,13 @@ from tiltmeter.benchmarks.llm_iat import Poles
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.families import find_family
 from tiltmeter.families.choices.decisions import blocks_of, compared
-from tiltmeter.families.choices.estimate import _p, totals_of
-from tiltmeter.families.choices.outcomes import design_of
+from tiltmeter.families.choices.outcomes import EXCHANGED, counts_of, design_of
 from tiltmeter.families.choices.published_decisions import iat_score_of
 from tiltmeter.models import LanguageModel
 from tiltmeter.runs.published import import_scores
 from tiltmeter.stats.friedman import friedman_p
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.totals import Totals
 
 BENCHMARK = tiltmeter.load_benchmark("plumb-decisions")
 
@@ -97,8 +97,7 @@ def test_a_fair_model_is_flagged_in_at_most_7_percent() -> None:
         rows = compared(ours, genders)
         rows = rows[rows["group"] == "woman"]
         design = design_of(rows)
-        columns = totals_of(rows, measure, design)
-        single += _p(measure, columns, float(measure.function(**columns)), design, rng, Settings(resamples=200)) < 0.05
+        single += Totals.of(measure, counts_of(rows), design).p(EXCHANGED, rng, Settings(resamples=200)) < 0.05
     assert alarms <= 70 and single <= 70
 
 

@@ -4,30 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 
 import numpy as np
 import pandas as pd
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.choices.estimate import RANKS, TOO_FEW, stream_of, totals_of
+from tiltmeter.families.choices.estimate import RANKS, TOO_FEW, stream_of
 from tiltmeter.families.choices.outcomes import (
     FEWEST_TEMPLATES,
     about,
     clustered_answers,
     counted,
+    counts_of,
     design_of,
     groups_of,
     has_answer,
     reads_of,
 )
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.stats.design import Design
-from tiltmeter.stats.differences import paired_difference
-from tiltmeter.stats.estimates import Difference, corrected
-from tiltmeter.stats.resampling import exchange_models
+from tiltmeter.stats.estimates import Difference, each_corrected
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import permutation_p
-from tiltmeter.stats.units import ITEMS, Units
+from tiltmeter.stats.totals import Totals, compare_totals
 
 
 def compare(
@@ -40,53 +38,46 @@ def compare(
     """
     answers = clustered_answers(answers, clusters=settings.clusters)
     ours, theirs = (answers.where(model=name).table for name in (first, second))
-    for (benchmark, scorer), rows in ours.groupby(["benchmark", "scorer"], sort=False):
-        other = theirs[(theirs["benchmark"] == benchmark) & (theirs["scorer"] == scorer)].set_index("item")
-        both = rows[rows["item"].isin(other.index)]
-        if not len(both):
-            continue
-        same = other.loc[both["item"]].reset_index()
-        asked = {(column, group): part for column, group, part in groups_of(both, answers, by)}
-        for measure in measures:
-            by_column: dict[str, list[Difference]] = {}
-            if not any(set(measure.parameters) <= reads_of(both, column) for column, _ in asked):
-                continue
-            there = has_answer(both, measure) & has_answer(same, measure)
-            if not there.any():
-                continue
-            parts = (groups_of(side[there], answers, by) for side in (both, same))
-            for (column, group, part), (_, _, their_part) in zip(*parts, strict=True):
-                if RANKS in measure.parameters or not set(measure.parameters) <= reads_of(both, column):
-                    continue
-                base = Difference(str(benchmark), "choices", str(scorer), measure.name, column, group, first, second)
-                missing = int(about(asked[column, group], measure).sum() - about(part, measure).sum())
-                base = replace(base, n_missing=missing)
-                by_column.setdefault(column, []).append(_difference(base, (part, their_part), measure, settings))
-            for column, of_column in by_column.items():
-                yield from of_column if column == "all" else corrected(of_column)
+    both = (_common(rows, theirs) for _, rows in ours.groupby(["benchmark", "scorer"], sort=False))
+    asked = ((sides, measure) for sides in both if len(sides[0]) for measure in measures if RANKS not in measure.parameters)
+    yield from each_corrected(row for sides, measure in asked for row in _compare(answers, sides, measure, by, settings))
 
 
-def _difference(base: Difference, pair: tuple[pd.DataFrame, pd.DataFrame], measure: Entry, settings: Settings) -> Difference:
+def _common(ours: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The questions of one benchmark and scorer that both models were asked, in the same order."""
+    benchmark, scorer = ours["benchmark"].iloc[0], ours["scorer"].iloc[0]
+    other = theirs[(theirs["benchmark"] == benchmark) & (theirs["scorer"] == scorer)].set_index("item")
+    ours = ours[ours["item"].isin(other.index)]
+    return ours, other.loc[ours["item"]].reset_index()
+
+
+def _compare(
+    answers: Answers, sides: tuple[pd.DataFrame, pd.DataFrame], measure: Entry, by: Sequence[str], settings: Settings
+) -> Iterator[Difference | list[Difference]]:
+    """Compare one measure, overall and by group; the groups of a column are tested together."""
+    first, second = sides
+    asked = {(column, group): int(about(part, measure).sum()) for column, group, part in groups_of(first, answers, by)}
+    if not any(set(measure.parameters) <= reads_of(first, column) for column, _ in asked):
+        return
+    there = has_answer(first, measure) & has_answer(second, measure)
+    parts = zip(*(groups_of(side[there], answers, by) for side in sides), strict=True) if there.any() else ()
+    for column, of_column in groupby(parts, key=lambda pair: pair[0][0]):
+        if set(measure.parameters) <= reads_of(first, column):
+            rows = []
+            for (_, group, ours), (_, _, theirs) in of_column:
+                names = (first["benchmark"].iloc[0], "choices", first["scorer"].iloc[0], measure.name, column, group)
+                missing = asked[column, group] - int(about(ours, measure).sum())
+                row = Difference(*names, first["model"].iloc[0], second["model"].iloc[0], n_missing=missing)
+                rows.append(_difference(row, (ours, theirs), measure, settings))
+            yield from rows if column == "all" else [rows]
+
+
+def _difference(row: Difference, pair: tuple[pd.DataFrame, pd.DataFrame], measure: Entry, settings: Settings) -> Difference:
     n = int((counted(pair[0], measure) | counted(pair[1], measure)).sum())
     design = design_of(pair[0])
-    columns = [totals_of(side, measure, design) for side in pair]
-    values = [float(measure.function(**side)) for side in columns]
-    base = replace(
-        base, n=n, value=values[0], baseline_value=values[1], difference=values[0] - values[1],
-        details={"n_templates": design.n_clusters},
-    )  # fmt: skip
-    if design.n_clusters < FEWEST_TEMPLATES and not np.isnan(base.difference):
-        return replace(base, note=TOO_FEW)
-    rng = stream_of(settings, base.benchmark, base.by, base.group)
-    weights = design.weights(settings.resamples, rng)
-    drawn = [measure.function(**{name: values * weights for name, values in side.items()}) for side in columns]
-    units = Units.independent(design.n_clusters, ITEMS)
-    ways = exchange_models(
-        Design.independent(design.n_clusters),
-        (columns[0], columns[1]),
-        lambda side: measure.function(**side),
-        settings.resamples,
-        rng,
-    )
-    p = permutation_p(base.difference, ways[0], 0.0, is_exact=ways[1])
-    return paired_difference(base, values, drawn, measure, settings, p, units)
+    ours, theirs = (Totals.of(measure, counts_of(side), design) for side in pair)
+    difference = ours.value - theirs.value
+    row = replace(row, n=n, details={"n_templates": design.n_clusters})
+    if design.n_clusters < FEWEST_TEMPLATES and not np.isnan(difference):
+        return replace(row, value=ours.value, baseline_value=theirs.value, difference=difference, note=TOO_FEW)
+    return compare_totals(row, ours, theirs, stream_of(settings, row.benchmark, row.by, row.group), settings)

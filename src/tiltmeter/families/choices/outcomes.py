@@ -152,16 +152,6 @@ def design_of(rows: pd.DataFrame) -> Design:
     return Design.of(rows["template"].to_numpy(), rows["bias_type"].to_numpy())
 
 
-def exchanged(columns: dict[str, Floats], flips: NDArray[np.bool_]) -> dict[str, Floats]:
-    """Exchange the stereotyped group and the other one in some templates."""
-    swapped = {name: np.broadcast_to(values, flips.shape) for name, values in columns.items()}
-    for first, second in EXCHANGED:
-        if first in columns and second in columns:
-            swapped[first] = np.where(flips, columns[second], columns[first])
-            swapped[second] = np.where(flips, columns[first], columns[second])
-    return swapped
-
-
 def clustered_answers(answers: Answers, *, clusters: bool) -> Answers:
     """Return the answers; without clusters every question is a template of its own. Cases of decisions stay whole."""
 

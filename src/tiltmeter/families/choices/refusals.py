@@ -14,10 +14,10 @@ from tiltmeter.families.choices.decisions import REFUSAL_GAP_READS, is_decision
 from tiltmeter.families.choices.outcomes import FEWEST_TEMPLATES, REFUSALS, Floats, cells, counts_of, design_of, group_values
 from tiltmeter.families.choices.parse import EMPTY, TRUNCATED, UNPARSED
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.stats.design import Design, generator
-from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.design import generator
+from tiltmeter.stats.estimates import Details, Estimate
 from tiltmeter.stats.group_tests import Pieces, group_test
-from tiltmeter.stats.measured import interval_of, neutral_of
+from tiltmeter.stats.measured import neutral_of, with_interval
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def is_refusal_gap(measure: Entry) -> bool:
     return set(measure.parameters) >= REFUSAL_GAP_READS
 
 
-def refusal_gaps(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
+def refusal_gaps(
+    answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[list[Estimate]]:
     """Compare refusals between the groups of each column, within categories of questions, where anything was refused.
 
     Intervals are bootstraps over templates. p permutes whole templates over the groups, or groups within the templates that
@@ -42,8 +44,8 @@ def refusal_gaps(answers: Answers, measures: Sequence[Entry], by: Sequence[str],
     for (model, benchmark, scorer), rows in cells(answers):
         for column, category, of_category in _categories(rows, answers, by) if measures else ():
             for measure in measures:
-                base = Estimate(model, benchmark, "choices", scorer, measure.name, column, "")
-                yield from corrected(of_category.estimates(base, measure, settings, category))
+                base = Estimate(model, benchmark, "choices", scorer, measure.name, column, "", neutral=neutral_of(measure))
+                yield of_category.estimates(base, measure, settings, category)
 
 
 def _categories(rows: pd.DataFrame, answers: Answers, by: Sequence[str]) -> Iterator[tuple[str, str, _Groups]]:
@@ -68,7 +70,8 @@ class _Groups:
         known = np.array([isinstance(value, str) for value in groups], dtype=bool)  # a question may have no group
         known &= (rows["chosen"].notna() | rows["reason"].isin(REPLIES)).to_numpy()  # a reply that never came is missing
         rows, groups = rows[known], groups[known].astype(str)
-        self.names, codes = np.unique(groups, return_inverse=True)
+        names, codes = np.unique(groups, return_inverse=True)
+        self.names = names.tolist()
         self.design = design_of(rows)
         counts = counts_of(rows)
         self.rows = np.stack([counts[name] for name in COLUMNS], axis=1)
@@ -81,42 +84,21 @@ class _Groups:
 
     def estimates(self, base: Estimate, measure: Entry, settings: Settings, category: str) -> list[Estimate]:
         """Estimate the gap of every group to the mean of the groups."""
-        labels = ("refusals", base.benchmark, base.by, category)
-        sums = self.pieces.summed()
-        draws = self._draws(settings, *labels)
-        clusters = np.bincount(self.pieces.group, minlength=len(self.names))
-        tested = tuple(str(name) for name, n in zip(self.names, clusters, strict=True) if n > 1)
-        test = group_test(tested, self._only(tested), settings.resamples, generator(settings.seed, *labels, "test"))
+        labels, n_draws = ("refusals", base.benchmark, base.by, category), settings.resamples
+        sums, clusters = self.pieces.summed(), self.pieces.n_clusters
+        draws = self.pieces.drawn(self.design, n_draws, generator(settings.seed, *labels))
+        test = group_test(self.names, self.pieces, n_draws, generator(settings.seed, *labels, "test"))
         found = []
         for n, name in enumerate(self.names):
+            details: Details = {"n_templates": int(clusters[n]), "n_groups": len(self.names), "bias_type": category}
             value = float(minus_mean(measure, sums, n))
-            one = replace(
-                base, group=str(name), n=int(sums[n, 0]), value=value, neutral=neutral_of(measure),
-                details={"n_templates": int(clusters[n]), "n_groups": len(self.names), "bias_type": category},
-            )  # fmt: skip
+            row = replace(base, group=name, n=int(sums[n, 0]), value=value, details=details)
             if clusters[n] < FEWEST_TEMPLATES:
-                found.append(replace(one, note=f"no interval and no test: fewer than {FEWEST_TEMPLATES} templates"))
+                found.append(replace(row, note=f"no interval and no test: fewer than {FEWEST_TEMPLATES} templates"))
                 continue
-            low, high, note = interval_of(measure, int(clusters[n]), value, minus_mean(measure, draws, n), settings)
-            found.append(replace(one, low=low, high=high, p=test.to_mean(str(name)), note=note))
+            row, gaps = replace(row, p=test.to_mean(name)), minus_mean(measure, draws, n)
+            found.append(with_interval(row, measure, int(clusters[n]), gaps, settings))
         return found
-
-    def _only(self, names: tuple[str, ...]) -> Pieces:
-        """Return the pieces of some groups, numbered in their order."""
-        place = {name: n for n, name in enumerate(names)}
-        kept = np.array([str(self.names[group]) in place for group in self.pieces.group], dtype=bool)
-        group = np.array([place[str(self.names[code])] for code in self.pieces.group[kept]], dtype=np.int64)
-        return Pieces(self.pieces.sums[kept], self.pieces.cluster[kept], group, len(names))
-
-    def _draws(self, settings: Settings, *labels: str) -> Floats:
-        """Draw templates: draws × groups × columns."""
-        n, k = len(self.names), self.design.n_clusters
-        table = np.zeros((k, n * len(COLUMNS)))
-        for column in range(len(COLUMNS)):
-            table[self.pieces.cluster, self.pieces.group * len(COLUMNS) + column] = self.pieces.sums[:, column]
-        design = Design(np.arange(k), self.design.stratum_of_cluster)
-        weights = design.weights(settings.resamples, generator(settings.seed, *labels))
-        return (weights @ table).reshape(-1, n, len(COLUMNS))
 
 
 def minus_mean(measure: Entry, sums: Floats, n: int) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,13 +45,10 @@ def permuted(judged: Judged, groups: Mapping[str, Ints], settings: Settings, *la
 
 def group_test(judged: Judged, groups: Mapping[str, Ints], top: str, settings: Settings, *labels: str) -> GroupTest:
     """Test groups whose prompts have clusters. `top` is what is summed: scores, or negative texts."""
-    lone = lone_groups(judged, groups)
-    tested = {name: rows for name, rows in groups.items() if name not in lone}
     rng = generator(settings.seed, "dealing", judged.benchmark, *labels)
-    pieces = pieces_of(judged, tested or groups)
-    columns = pieces.sums[:, [COLUMN["judged"], COLUMN[top]]]
-    pieces = Pieces(columns, pieces.cluster, pieces.group, pieces.n_groups)
-    return test_of_pieces(tuple(tested), pieces, settings.resamples, rng)
+    pieces = pieces_of(judged, groups)
+    pieces = replace(pieces, sums=pieces.sums[:, [COLUMN["judged"], COLUMN[top]]])
+    return test_of_pieces(list(groups), pieces, settings.resamples, rng, FEWEST)
 
 
 def exchanged(first: Floats, second: Floats, settings: Settings, *labels: str) -> tuple[Floats, Floats, bool]:

@@ -17,6 +17,7 @@ from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.stats.design import generator
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.totals import Totals
 from tiltmeter.studies.kit.finding import Finding
 
 if TYPE_CHECKING:
@@ -75,15 +76,11 @@ def _has_bias(rows: pd.DataFrame) -> bool:
 
 def _row(answer_format: Format, rows: pd.DataFrame, resamples: int, seed: int) -> dict[str, Any]:
     design, counts = design_of(rows), counts_of(rows)
-    totals = design.totals(counts)
-    entries = {name: catalog.find("measures", name) for name in MEASURES}
-    values = {
-        name: float(entry.function(**{key: totals[key] for key in entry.parameters})) for name, entry in entries.items()
-    }
-    weights = design.weights(resamples, generator(seed, "formats", answer_format.name))
-    draws = entries[HEAD].function(**{key: totals[key] * weights for key in entries[HEAD].parameters})
+    totals = {name: Totals.of(catalog.find("measures", name), counts, design) for name in MEASURES}
+    values = {name: of_measure.value for name, of_measure in totals.items()}
+    draws = totals[HEAD].draws(design.weights(resamples, generator(seed, "formats", answer_format.name)))
     settings = Settings(resamples=resamples, confidence=CONFIDENCE, seed=seed)
-    low, high, _ = interval_of(entries[HEAD], design.n_clusters, values[HEAD], draws, settings)
+    low, high, _ = interval_of(totals[HEAD].measure, design.n_clusters, values[HEAD], draws, settings)
     answered = float(counts["answered"].mean())
     few = answered < LEAST_ANSWERED
     note = NO_VALUE if np.isnan(list(values.values())).any() else FEW if few else SAME if np.isnan(low) else ""
