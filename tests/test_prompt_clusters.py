@@ -22,7 +22,7 @@ from test_labels import answered
 from tiltmeter import Answers, catalog
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.generations.clusters import group_prompts
-from tiltmeter.families.generations.draws import drawn_group, interval, measured
+from tiltmeter.families.generations.draws import drawn_group, measured
 from tiltmeter.families.generations.estimate import parts_of
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.generations.narratives import narratives
@@ -31,6 +31,7 @@ from tiltmeter.families.generations.spread import spread_estimates
 from tiltmeter.families.generations.studentised import permuted
 from tiltmeter.families.generations.studies.temperature import _share
 from tiltmeter.families.labels.facts import facts_of
+from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
 
 NUMBERS = ["value", "low", "high"]
@@ -167,7 +168,7 @@ def test_with_articles_intervals_cover_and_alike_groups_are_said_to_be_alike(sha
             low, high = interval_of_mean(part, mean, settings)
             held += low <= 0 <= high
             width += (high - low) / runs
-            (row,) = spread_estimates(judged, [variance], settings)
+            ((row,),) = spread_estimates(judged, [variance], settings)
             wrong += row.p < 0.05
         seen[way] = (held / runs, wrong / runs, width)
     cover, false, width = seen["articles"]
@@ -180,7 +181,7 @@ def test_with_articles_intervals_cover_and_alike_groups_are_said_to_be_alike(sha
 
 def interval_of_mean(part: Any, measure: Any, settings: Settings) -> tuple[float, float]:
     value = float(measured(measure, part.sums))
-    low, high, _ = interval(measure, part.units, value, measured(measure, part.draws), settings)
+    low, high, _ = interval_of(measure, part.units, value, measured(measure, part.draws), settings)
     return low, high
 
 

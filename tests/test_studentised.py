@@ -41,8 +41,8 @@ def judged(rng: np.random.Generator, sizes: Sizes, means: Sequence[float], share
 def p_of(one: Judged, measure: str, seed: int = 0) -> float:
     settings, entry = Settings(150, seed=seed), catalog.find("measures", measure)
     if measure.endswith("variance"):
-        return next(iter(spread_estimates(one, [entry], settings))).p
-    return next(row.p for row in gap_estimates(one, [entry], settings) if row.by == "gap")
+        return next(spread_estimates(one, [entry], settings))[0].p
+    return next(row.p for rows in gap_estimates(one, [entry], settings) for row in rows if row.by == "gap")
 
 
 def false_alarms(sizes: Sizes, measure: str, runs: int, share: float = 0.0) -> float:
@@ -63,7 +63,7 @@ def test_groups_with_articles_of_unlike_size_are_not_said_to_differ() -> None:
 def test_a_group_with_one_article_does_not_hide_the_differences_of_the_others() -> None:
     sizes: Sizes = {"one": (28,), "small": SMALL, "large": LARGE, "more": LARGE, "few": FEW}
     assert p_of(judged(np.random.default_rng(1), sizes, [0.0, 0.0, 0.5, -0.5, 0.0], 0.1), "score_variance") < 0.02
-    (row,) = spread_estimates(
+    ((row,),) = spread_estimates(
         judged(np.random.default_rng(1), {"one": (28,), "large": LARGE}, [0.0, 0.0]),
         [catalog.find("measures", "score_variance")],
         Settings(100),
@@ -110,7 +110,8 @@ def test_texts_that_are_all_alike_do_not_differ() -> None:
 def test_a_group_of_four_articles_has_neither_interval_nor_p() -> None:
     """Its gaps had 12 to 14.5 % false alarms."""
     one = judged(np.random.default_rng(4), {"small": SMALL, "few": FEW}, [0.0, 0.0])
-    rows = list(gap_estimates(one, [catalog.find("measures", "score_gap")], Settings(100)))
+    found = gap_estimates(one, [catalog.find("measures", "score_gap")], Settings(100))
+    rows = [row for together in found for row in together]
     (gap,) = (row for row in rows if row.by == "gap")
     assert np.isnan([gap.low, gap.high, gap.p]).all() and np.isfinite(gap.value)
     assert (gap.details["n_clusters"], gap.details["cluster"]) == (4, "articles")

@@ -52,7 +52,7 @@ def paired_difference(
     difference = values[0] - values[1]
     row = replace(row, value=values[0], baseline_value=values[1], difference=difference)
     row = row if p is None else replace(row, p=p)
-    units = Units.independent(row.n, ITEMS) if units is None else units
+    units = Units.independent(row.n) if units is None else units
     if obstacle := _obstacle(difference, units, p):
         return replace(row, note=obstacle)
     moved = draws[0] - draws[1]

@@ -25,7 +25,7 @@ from tiltmeter.stats.moments import exchange_together
 from tiltmeter.stats.resampling import Floats, Sample, permuted
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 from tiltmeter.stats.significance import binomial_p, exact_proportion_interval, permutation_p
-from tiltmeter.stats.units import Units
+from tiltmeter.stats.units import ITEMS, Units
 
 ROUNDING = 1e-12
 TOO_FEW_DEFINED = "too few defined resamples for an interval"
@@ -87,13 +87,15 @@ def interval_of(
 
     Args:
         measure: The measure, whose declaration says what kind of interval it has.
-        units: The independent units that were drawn.
+        units: The independent units that were drawn, or the number of items.
         value: The estimate.
         draws: The measure on resampled units.
         settings: Level of the interval.
         p: Of the test against neutral. The interval of a one-sided measure holds neutral where it is not significant.
     """
     units = Units.independent(units) if isinstance(units, int) else units
+    if units.too_few and units.called != ITEMS:
+        return *NONE, f"no interval: {units.too_few}"
     defined = draws[~np.isnan(draws)]
     if len(defined) < MINIMUM_RESAMPLES:
         return *NONE, TOO_FEW_DEFINED

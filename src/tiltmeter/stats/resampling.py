@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.stats.design import EXACT_FLIPS, Design, Floats, Ints, generator
-from tiltmeter.stats.units import Units, units_of
+from tiltmeter.stats.units import ITEMS, Units, units_of
 
 Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
 """Columns of two models."""
@@ -63,8 +63,8 @@ class Sample:
     @property
     def units(self) -> Units:
         """The independent items, or clusters of items."""
-        ones = np.ones(len(self))
-        return units_of(ones, None if self.cluster is None else self.design.cluster, "clusters")
+        codes = None if self.cluster is None else self.design.cluster
+        return replace(units_of(np.ones(len(self)), codes, ITEMS), called=ITEMS)
 
     def draws(self, rng: np.random.Generator, resamples: int) -> Iterator[Ints]:
         """Item indices drawn with replacement inside each stratum, some draws at a time."""
@@ -192,6 +192,33 @@ def exchange_models(
         )
         found.append(value(ours) - value(theirs))
     return np.concatenate(found), is_exact
+
+
+def exchange_sums(
+    design: Design,
+    models: tuple[Floats, Floats],
+    groups: Sequence[Ints],
+    value: Callable[[Floats], Floats],
+    n: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, bool]:
+    """Do as `exchange_models` for a value of sums over groups of rows: the last two axes are groups and columns."""
+    ours, theirs = models
+    ways, is_exact = design.flip(n, rng)
+    own = [np.stack([rows[at].sum(0) for at in groups]) for rows in models]
+    found = []
+    for flip in ways:
+        here = flip[:, design.cluster].astype(np.float64)
+        moved = np.stack([here[:, at] @ (theirs[at] - ours[at]) for at in groups], axis=1)
+        found.append(value(own[0] + moved) - value(own[1] - moved))
+    return np.concatenate(found), is_exact
+
+
+def exchange_sides(first: Floats, second: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, Floats, bool]:
+    """Sums of two sides after exchanging them in random rows (exchanges × columns), and whether all ways were tried."""
+    ways, is_exact = Design.independent(len(first)).flip(n, rng)
+    moved = np.concatenate([flip.astype(np.float64) @ (second - first) for flip in ways])
+    return first.sum(0) + moved, second.sum(0) - moved, is_exact
 
 
 def permuted(measure: Entry, sample: Sample, rng: np.random.Generator, repeats: int) -> Floats:

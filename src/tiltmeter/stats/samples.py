@@ -24,7 +24,7 @@ from tiltmeter.stats.moments import bootstrap_together, exchanged_models, values
 from tiltmeter.stats.resampling import Floats, Sample, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p
-from tiltmeter.stats.units import ITEMS, Units
+from tiltmeter.stats.units import Units
 
 Streams = tuple[np.random.Generator, np.random.Generator]
 """Sources of resamples and of exchanges."""
@@ -97,7 +97,7 @@ def compare_samples(
         settings: Settings of resampling.
         units: The independent units. Default: those of the sample.
     """
-    units = replace(units_for(measure, samples[0]), called=ITEMS) if units is None else units
+    units = units_for(measure, samples[0]) if units is None else units
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
     draws = bootstrap_together(measure, samples, streams[0], settings.resamples)
     exchanged = partial(exchanged_models, measure, samples, streams[1], settings.resamples) if len(streams) > 1 else None

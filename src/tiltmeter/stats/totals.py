@@ -15,7 +15,7 @@ from tiltmeter.stats.measured import neutral_of, with_interval
 from tiltmeter.stats.resampling import exchange_models
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
-from tiltmeter.stats.units import ITEMS, Units
+from tiltmeter.stats.units import Units
 
 Exchanges = Sequence[tuple[str, str]]
 """Columns that change places in a test."""
@@ -85,5 +85,5 @@ def compare_totals(
         rng,
     )
     p = permutation_p(ours.value - theirs.value, ways[0], 0.0, is_exact=ways[1])
-    draws, units = [side.draws(weights) for side in (ours, theirs)], Units.independent(n, ITEMS)
+    draws, units = [side.draws(weights) for side in (ours, theirs)], Units.independent(n)
     return paired_difference(row, [ours.value, theirs.value], draws, measure, settings, p, units)

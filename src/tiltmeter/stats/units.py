@@ -37,7 +37,7 @@ class Units:
     degrees: float | None = None
 
     @classmethod
-    def independent(cls, n: int, called: str = PROMPTS) -> Units:
+    def independent(cls, n: int, called: str = ITEMS) -> Units:
         """Make n rows that are each a cluster."""
         return cls(n, n, float(n), called)
 

@@ -24,7 +24,7 @@ from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import sign_flip_p
 from tiltmeter.stats.spread import weighted_means
-from tiltmeter.stats.units import ITEMS, Units
+from tiltmeter.stats.units import Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,7 +128,7 @@ def _means(
         means = [float(measure.function(np.array([values[name][model] for name in run]))) for model in (0, 1)]
         moved = [measure.function(np.stack([draws[name][model] for name in run], axis=-1)) for model in (0, 1)]
         known = replace(_place(rows[0], rows[1], scorer, measure.name, "family", domain), n=len(run))
-        units = Units.independent(sum(len(side) for name in run for side in common[name][0]), ITEMS)
+        units = Units.independent(sum(len(side) for name in run for side in common[name][0]))
         exchanged = partial(_exchanged, [common[name] for name in run], measure, settings)
         yield paired_difference(known, means, moved, measure, settings, units=units, exchanged=exchanged)
 

@@ -16,8 +16,9 @@ from tiltmeter.families.generations.gap_differences import gap_differences, spre
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.generations.refusals import measures_of
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.matching import common_places, of_two_models
 from tiltmeter.stats.differences import paired_difference
-from tiltmeter.stats.estimates import Difference, corrected
+from tiltmeter.stats.estimates import Difference, each_corrected
 from tiltmeter.stats.settings import Settings
 
 
@@ -31,21 +32,26 @@ def compare(
     Gaps are those of each group to the mean of its domain.
     """
     everything = judged_of(answers, by, settings.clusters)
-    reference = {(one.benchmark, one.scorer): one for one in everything if one.model == second}
-    for ours in (one for one in everything if one.model == first and (one.benchmark, one.scorer) in reference):
-        pair = aligned(ours, reference[ours.benchmark, ours.scorer])
-        of_judge = measures_of(ours.notion, measures)
-        plain = [one for one in of_judge if "hits" not in one.parameters and all(applies(one, each) for each in pair)]
-        if not len(pair[0].sums):
-            yield from (_nothing(ours, second, measure) for measure in plain)
-            continue
-        parts = list(zip(*(parts_of(one, by, settings) for one in pair), strict=True))
-        for measure in plain:
-            for kind in dict.fromkeys(here.by for here, _ in parts):
-                of_kind = [both for both in parts if both[0].by == kind]
-                yield from corrected([_difference(pair, both, measure, settings) for both in of_kind])
-        yield from gap_differences(pair, [one for one in of_judge if is_gap(one)], settings)
-        yield from spread_differences(pair, [one for one in of_judge if is_spread(one)], settings)
+    models = of_two_models(everything, first, second, lambda one: (one.benchmark, one.scorer))
+    yield from each_corrected(row for ours, theirs in models for row in _compare(ours, theirs, measures, by, settings))
+
+
+def _compare(
+    ours: Judged, theirs: Judged, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[Difference | list[Difference]]:
+    """Compare what a judge says of the texts of two models; the groups of a column are tested together."""
+    pair = aligned(ours, theirs)
+    of_judge = measures_of(ours.notion, measures)
+    plain = [one for one in of_judge if "hits" not in one.parameters and all(applies(one, each) for each in pair)]
+    if not len(pair[0].sums):
+        yield from (_nothing(ours, theirs.model, measure) for measure in plain)
+        return
+    parts = list(zip(*(parts_of(one, by, settings) for one in pair), strict=True))
+    for measure in plain:
+        for kind in dict.fromkeys(here.by for here, _ in parts):
+            yield [_difference(pair, both, measure, settings) for both in parts if both[0].by == kind]
+    yield from gap_differences(pair, [one for one in of_judge if is_gap(one)], settings)
+    yield from spread_differences(pair, [one for one in of_judge if is_spread(one)], settings)
 
 
 def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
@@ -53,11 +59,11 @@ def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
 
     What is drawn of one must be drawn of the other, also where that one has texts of other groups besides.
     """
-    place = {item: n for n, item in enumerate(theirs.prompts["item"]) if theirs.sums[n, 0] > 0}
-    here = [n for n, item in enumerate(ours.prompts["item"]) if ours.sums[n, 0] > 0 and item in place]
-    there = [place[item] for item in ours.prompts["item"].iloc[here]]
-    first = ours.take(np.array(here, dtype=np.int64))
-    return first, replace(theirs.take(np.array(there, dtype=np.int64)), clusters=first.clusters)
+    known = [np.flatnonzero(one.sums[:, 0] > 0) for one in (ours, theirs)]
+    items = [one.prompts["item"].iloc[at].array for one, at in zip((ours, theirs), known, strict=True)]
+    here, there = common_places(*items)
+    first = ours.take(known[0][here])
+    return first, replace(theirs.take(known[1][there]), clusters=first.clusters)
 
 
 def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: Entry, settings: Settings) -> Difference:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.judge_scores import Ints, Judged
-from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.estimates import Estimate, missing_columns
 from tiltmeter.stats.measured import neutral_of
 
 FAMILY = "generations"
@@ -14,7 +12,6 @@ FAMILY = "generations"
 
 def described(judged: Judged, measure: Entry, by: str, group: str, rows: Ints) -> Estimate:
     """An estimate without its value: how many texts, and what is missing why."""
-    reasons = judged.reasons(rows)
     return Estimate(
         judged.model,
         judged.benchmark,
@@ -24,8 +21,7 @@ def described(judged: Judged, measure: Entry, by: str, group: str, rows: Ints) -
         by,
         group,
         n=int(judged.sums[rows, 0].sum()),
-        n_missing=sum(reasons.values()),
         neutral=neutral_of(measure),
-        missing=json.dumps(dict(reasons)) if reasons else "",
         details={**judged.details, **judged.units(rows).details},
+        **missing_columns(judged.reasons(rows)),
     )

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.judge_scores import SUMS, Judged
 from tiltmeter.stats.design import Design, generator
-from tiltmeter.stats.measured import interval_of
+from tiltmeter.stats.resampling import exchange_sums
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.units import Units
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,16 +68,9 @@ def exchanged_models(
     pair: tuple[Judged, Judged], groups: Sequence[Ints], value: Callable[[Floats], Floats], settings: Settings
 ) -> tuple[Floats, bool]:
     """Differences of a value of the groups' sums after exchanging two models in random prompts, or clusters of prompts."""
-    ours, theirs = pair
-    design = Design.clustered(ours.clusters.codes if ours.clusters else np.arange(len(ours.sums)))
-    ways, is_exact = design.flip(settings.resamples, generator(settings.seed, "exchanging models", ours.benchmark))
-    own = [np.stack([one.sums[at].sum(0) for at in groups]) for one in pair]
-    found = []
-    for flip in ways:
-        here = flip[:, design.cluster].astype(np.float64)
-        moved = np.stack([here[:, at] @ (theirs.sums[at] - ours.sums[at]) for at in groups], axis=1)
-        found.append(value(own[0] + moved) - value(own[1] - moved))
-    return np.concatenate(found), is_exact
+    design = Design.clustered(pair[0].clusters.codes if pair[0].clusters else np.arange(len(pair[0].sums)))
+    rng = generator(settings.seed, "exchanging models", pair[0].benchmark)
+    return exchange_sums(design, (pair[0].sums, pair[1].sums), groups, value, settings.resamples, rng)
 
 
 def column_of(sums: Floats, name: str) -> Floats:
@@ -96,12 +88,3 @@ def gap_of(measure: Entry, sums: Floats, other: Floats) -> Floats:
     """A measure of one side's sums against the other's."""
     read = [name for name in measure.parameters if name.startswith("other_")]
     return measured(measure, sums, **{name: column_of(other, name.removeprefix("other_")) for name in read})
-
-
-def interval(
-    measure: Entry, units: Units, value: float, draws: Floats, settings: Settings, p: float = np.nan
-) -> tuple[float, float, str]:
-    """Make the interval of a measure over prompts, or clusters of prompts."""
-    if units.too_few:
-        return np.nan, np.nan, f"no interval: {units.too_few}"
-    return interval_of(measure, units, value, draws, settings, p)

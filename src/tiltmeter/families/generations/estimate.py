@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import FAMILY, described
-from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, drawn_together, interval, measured
+from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, drawn_together, measured
 from tiltmeter.families.generations.gaps import gap_estimates
 from tiltmeter.families.generations.judge_scores import AGREEMENT, Judged, agreement, judged_of
 from tiltmeter.families.generations.judging import with_temperature
@@ -19,9 +20,9 @@ from tiltmeter.families.generations.refusals import measures_of
 from tiltmeter.families.generations.spread import spread_estimates
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.judges.kit.error_rates import errors_text
-from tiltmeter.stats.estimates import Details, Estimate
+from tiltmeter.stats.estimates import Details, Estimate, each_corrected, joined
 from tiltmeter.stats.intervals import FEWEST, NONE, prevalence_interval
-from tiltmeter.stats.measured import neutral_of
+from tiltmeter.stats.measured import neutral_of, with_interval
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.units import Units, units_of, within_groups
 
@@ -54,19 +55,23 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     permuted differences are counted in standard errors. Holm-corrected over the gaps of a domain. Texts that were empty,
     looping or refusals are missing, never clean. The interval of a corrected share is that of Lang and Reiczigel (2014).
     """
-    agreements = [one for one in measures if set(one.parameters) == set(AGREEMENT)]
     cells: dict[tuple[str, str], list[Judged]] = {}
     for judged in judged_of(answers, by, settings.clusters):
         cells.setdefault((judged.model, judged.benchmark), []).append(judged)
     for cell, of_cell in cells.items():
-        for judged in of_cell:
-            ours = measures_of(judged.notion, measures)
-            for part in parts_of(judged, by, settings):
-                yield from (_estimate_part(judged, part, measure, settings) for measure in ours if applies(measure, judged))
-            yield from gap_estimates(judged, [one for one in ours if is_gap(one)], settings)
-            yield from spread_estimates(judged, [one for one in ours if is_spread(one)], settings)
-        for measure in agreements:
+        yield from each_corrected(row for judged in of_cell for row in _estimate_judged(judged, measures, by, settings))
+        for measure in (one for one in measures if set(one.parameters) == set(AGREEMENT)):
             yield from _agreements(answers, cell, of_cell, measure, settings)
+
+
+def _estimate_judged(
+    judged: Judged, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[Estimate | list[Estimate]]:
+    ours = measures_of(judged.notion, measures)
+    for part in parts_of(judged, by, settings):
+        yield from (_estimate_part(judged, part, measure, settings) for measure in ours if applies(measure, judged))
+    yield from gap_estimates(judged, [one for one in ours if is_gap(one)], settings)
+    yield from spread_estimates(judged, [one for one in ours if is_spread(one)], settings)
 
 
 def is_gap(measure: Entry) -> bool:
@@ -127,28 +132,26 @@ def _together(judged: Judged, by: str, name: str, parts: Sequence[Part]) -> Part
 
 
 def _estimate_part(judged: Judged, part: Part, measure: Entry, settings: Settings) -> Estimate:
-    base = described(judged, measure, part.by, part.group, part.rows)
-    if not base.n:
-        return replace(base, note="not computed: no text could be judged")
-    if "hits" in measure.parameters and judged.errors:
-        rates = {name: np.array(judged.errors[of]["k"] / judged.errors[of]["n"]) for name, of in JUDGE_RATES.items()}
-        value = float(measured(measure, part.sums, **rates))
-        low, high, note = _corrected_interval(judged, part, settings)
-    else:
-        value = float(measured(measure, part.sums))
-        low, high, note = interval(measure, part.units, value, measured(measure, part.draws), settings)
-    notes = "; ".join(filter(None, [note, part.units.text, errors_text(judged.errors)]))
-    return replace(base, value=value, low=low, high=high, details={**base.details, **part.units.details}, note=notes)
+    row, errors = described(judged, measure, part.by, part.group, part.rows), judged.errors
+    if not row.n:
+        return replace(row, note="not computed: no text could be judged")
+    row = replace(row, details={**row.details, **part.units.details})
+    if "hits" in measure.parameters and errors:
+        rates = {name: np.array(errors[of]["k"] / errors[of]["n"]) for name, of in JUDGE_RATES.items()}
+        row = replace(row, value=float(measured(measure, part.sums, **rates)))
+        low, high, note = _corrected_interval(errors, part, settings)
+        return replace(row, low=low, high=high, note=joined(note, part.units.text, errors_text(errors)))
+    row, draws = replace(row, value=float(measured(measure, part.sums))), measured(measure, part.draws)
+    return with_interval(row, measure, part.units, draws, settings, part.units.text, errors_text(errors))
 
 
-def _corrected_interval(judged: Judged, part: Part, settings: Settings) -> tuple[float, float, str]:
+def _corrected_interval(errors: Mapping[str, Any], part: Part, settings: Settings) -> tuple[float, float, str]:
     """Interval of a corrected share: of what the judge counts, and of what measuring the judge leaves open."""
     if part.units.too_few or part.units.n < FEWEST:
         return *NONE, f"no interval: {part.units.too_few or part.units.text}"
-    assert judged.errors is not None
     plain = catalog.find("measures", "negative_share")
     share, error = float(measured(plain, part.sums)), float(np.nanstd(measured(plain, part.draws), ddof=1))
-    judge = [(judged.errors[name]["k"], judged.errors[name]["n"]) for name in JUDGE_RATES.values()]
+    judge = [(errors[name]["k"], errors[name]["n"]) for name in JUDGE_RATES.values()]
     texts, df = part.units.texts(share, error), part.units.of_shares[0]
     ends = prevalence_interval(share, texts, (judge[0], judge[1]), settings.confidence, df)
     return *ends, "" if np.isfinite(ends[0]) else "no interval: the judge's hits are not above its false alarms"
@@ -183,6 +186,5 @@ def _agreement(base: Estimate, both: Judged, counts: Floats, measure: Entry, set
         return replace(base, note="undefined: both judges call all texts the same")
     draws = kappa(drawn_together(both, counts, settings, "judges"))
     units = units_of(counts.sum(1), both.clusters.codes if both.clusters else None, both.called)
-    low, high, note = interval(measure, units, value, draws, settings)
-    notes = "; ".join(filter(None, (note, units.text if both.clusters else "")))
-    return replace(base, value=value, low=low, high=high, details={**base.details, **units.details}, note=notes)
+    row = replace(base, value=value, details={**base.details, **units.details})
+    return with_interval(row, measure, units, draws, settings, units.text if both.clusters else "")

@@ -16,7 +16,7 @@ from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.spread import spread_of
 from tiltmeter.families.generations.studentised import lone_groups
 from tiltmeter.stats.differences import paired_difference
-from tiltmeter.stats.estimates import Difference, corrected
+from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.settings import Settings
 
@@ -24,7 +24,7 @@ Pair = tuple[Judged, Judged]
 Value = Callable[[Floats], Floats]
 
 
-def gap_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
+def gap_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -> Iterator[list[Difference]]:
     """Every group's gap to the mean of its domain, by the first of two aligned models minus by the second."""
     for domain, groups in _domains(pair).items():
         draws = _draws(pair, groups, settings)
@@ -34,10 +34,10 @@ def gap_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -
                 base = _base(pair, measure, (MEAN, f"{name}{SIGN}{OF_ALL}{domain}"), at)
                 values = _values(pair, groups, draws, partial(_gap, measure, n))
                 rows.append(paired_difference(base, *values, measure, settings, units=pair[0].units(at)))
-            yield from corrected(rows)
+            yield rows
 
 
-def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
+def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -> Iterator[list[Difference]]:
     """The variance over the groups of each domain, by the first of two aligned models minus by the second."""
     domains = _domains(pair)
     drawn = {domain: _draws(pair, groups, settings) for domain, groups in domains.items()}
@@ -54,7 +54,7 @@ def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings
             exchanged = partial(exchanged_models, pair, list(groups.values()), partial(spread_of, measure), settings)
             units = pair[0].units(every)
             rows.append(paired_difference(base, now, draws, measure, settings, units=units, exchanged=exchanged))
-        yield from corrected(rows)
+        yield rows
 
 
 def _gap(measure: Entry, n: int, sums: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -20,15 +20,16 @@ from tiltmeter.families.generations.draws import (
     drawn,
     drawn_group,
     gap_of,
-    interval,
     measured,
 )
 from tiltmeter.families.generations.judge_scores import Judged
-from tiltmeter.families.generations.studentised import exchanged, group_test, left_out, permuted
+from tiltmeter.families.generations.studentised import group_test, left_out, permuted
 from tiltmeter.judges.kit.error_rates import errors_text
-from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.design import generator
+from tiltmeter.stats.estimates import Estimate, joined
 from tiltmeter.stats.intervals import FEWEST
-from tiltmeter.stats.measured import share_difference_interval
+from tiltmeter.stats.measured import share_difference_interval, with_interval
+from tiltmeter.stats.resampling import exchange_sides
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 from tiltmeter.stats.units import PROMPTS, Units, units_of
@@ -41,20 +42,26 @@ OF_ALL = "mean of "
 Rows = dict[str, Ints]
 
 
-def gap_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate]:
-    """Estimate the gaps of every domain with two groups or more."""
+@dataclass(frozen=True)
+class Side:
+    """One side of a gap: its sums as they are and as drawn, and the units that were drawn."""
+
+    sums: Floats
+    draws: Floats
+    units: Units
+
+
+def gap_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings) -> Iterator[list[Estimate]]:
+    """Estimate the gaps of every domain with two groups or more; those of a list are tested together."""
     for domain, groups in judged.groups().items():
         filled = {name: rows for name, rows in groups.items() if judged.sums[rows, 0].sum() > 0}
         if len(filled) < 2:
             continue
-        sets = _sets(judged, filled)
+        estimate = _paired if _sets(judged, filled) else _unpaired
         for measure in measures:
-            yield from corrected(_to_mean(judged, measure, domain, filled, settings))
-            if len(filled) > MOST_GROUPS:
-                continue
-            pairs = [_paired, _unpaired][not sets]
-            of = [pairs(judged, measure, (one, other), filled, settings) for one, other in combinations(filled, 2)]
-            yield from corrected(of)
+            yield _to_mean(judged, measure, domain, filled, settings)
+            if len(filled) <= MOST_GROUPS:
+                yield [estimate(judged, measure, pair, filled, settings) for pair in combinations(filled, 2)]
 
 
 def _sets(judged: Judged, groups: Rows) -> bool:
@@ -62,75 +69,69 @@ def _sets(judged: Judged, groups: Rows) -> bool:
     return bool(judged.prompts["set"].iloc[np.concatenate(list(groups.values()))].notna().all())
 
 
-def _finished(
-    base: Estimate, measure: Entry, value: float, draws: Floats, p: float, units: Units, settings: Settings
-) -> Estimate:
-    low, high, note = interval(measure, units, value, draws, settings)
-    if units.called != PROMPTS and units.n < FEWEST and np.isnan(p):
-        note = f"no interval and no p: {units.few}"
-    details = {**base.details, **units.details}
-    return replace(base, value=value, low=low, high=high, p=p, details=details, note=note)
+def _finished(row: Estimate, measure: Entry, draws: Floats, units: Units, settings: Settings, *remarks: str) -> Estimate:
+    """Fill in the interval of a gap that has its value and p."""
+    row = replace(row, details={**row.details, **units.details})
+    if units.called != PROMPTS and units.n < FEWEST and np.isnan(row.p):
+        found = with_interval(row, measure, units, draws, settings)
+        return replace(found, note=joined(f"no interval and no p: {units.few}", *remarks))
+    return with_interval(row, measure, units, draws, settings, *remarks)
 
 
-def _of_shares(
-    done: Estimate,
-    measure: Entry,
-    sums: tuple[Floats, Floats],
-    draws: tuple[Floats, Floats],
-    units: tuple[Units, Units],
-    settings: Settings,
+def _gap(
+    row: Estimate, measure: Entry, sides: tuple[Side, Side], units: Units, settings: Settings, *remarks: str
 ) -> Estimate:
-    """Replace the interval of a difference of shares by Newcombe's, where there is one."""
-    if not measure.spec.difference_of or np.isnan(done.low):
-        return done
+    """Fill in the interval of one group minus another: of a difference of shares, where there is one, Newcombe's."""
+    one, other = sides
+    row = _finished(row, measure, gap_of(measure, one.draws, other.draws), units, settings, *remarks)
+    if not measure.spec.difference_of or np.isnan(row.low):
+        return row
     share = catalog.find("measures", measure.spec.difference_of)
-    values = float(measured(share, sums[0])), float(measured(share, sums[1]))
-    ends = share_difference_interval(values, (measured(share, draws[0]), measured(share, draws[1])), units, settings)
-    return replace(done, low=ends[0], high=ends[1])
+    values = float(measured(share, one.sums)), float(measured(share, other.sums))
+    draws = measured(share, one.draws), measured(share, other.draws)
+    low, high = share_difference_interval(values, draws, (one.units, other.units), settings)
+    return replace(row, low=low, high=high)
 
 
 def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
     """One group minus another, whose prompts have nothing to do with each other, unless they share clusters."""
-    sides = [judged.sums[groups[name]] for name in pair]
-    both = np.concatenate([groups[name] for name in pair])
-    base = described(judged, measure, GAP, SIGN.join(pair), both)
-    value = float(gap_of(measure, sides[0].sum(0), sides[1].sum(0)))
-    draws = [drawn_group(judged, groups[name], settings, name) for name in pair]
     ours = {name: groups[name] for name in pair}
+    first, second = (
+        Side(judged.sums[rows].sum(0), drawn_group(judged, rows, settings, name), judged.units(rows))
+        for name, rows in ours.items()
+    )
+    row = described(judged, measure, GAP, SIGN.join(pair), np.concatenate(list(ours.values())))
+    row = replace(row, value=float(gap_of(measure, first.sums, second.sums)))
     if judged.clusters:
-        p = group_test(judged, ours, _top(measure), settings, *pair).gap(*pair)
+        row = replace(row, p=group_test(judged, ours, _top(measure), settings, *pair).gap(*pair))
     else:
         chance = permuted(judged, ours, settings, *pair)
-        p = permutation_p(value, gap_of(measure, chance[:, 0], chance[:, 1]), 0.0)
-    first, second = (judged.units(rows) for rows in ours.values())
-    done = _finished(base, measure, value, gap_of(measure, *draws), p, first.least(second), settings)
-    done = _of_shares(done, measure, (sides[0].sum(0), sides[1].sum(0)), (draws[0], draws[1]), (first, second), settings)
-    weaker = min(first, second, key=lambda side: side.effective)
-    return _noted(done, f"{weaker.text} on the weaker side" if judged.clusters else "", judged)
+        row = replace(row, p=permutation_p(row.value, gap_of(measure, chance[:, 0], chance[:, 1]), 0.0))
+    weaker = min(first.units, second.units, key=lambda side: side.effective)
+    remark = f"{weaker.text} on the weaker side" if judged.clusters else ""
+    units = first.units.least(second.units)
+    return _gap(row, measure, (first, second), units, settings, remark, errors_text(judged.errors))
 
 
 def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
     """One group minus another over the sets in which both were judged: the prompts differ in the group alone."""
     sides = [_by_set(judged, groups[name]) for name in pair]
     shared = [name for name in sides[0] if name in sides[1] and sides[0][name][0] > 0 and sides[1][name][0] > 0]
-    both = np.concatenate([groups[name] for name in pair])
-    base = described(judged, measure, PAIRED, SIGN.join(pair), both)
+    row = described(judged, measure, PAIRED, SIGN.join(pair), np.concatenate([groups[name] for name in pair]))
     if not shared:
-        return replace(base, note="not computed: no set has a judged text of both groups")
+        return replace(row, note="not computed: no set has a judged text of both groups")
     codes = _clusters_of_sets(judged, groups[pair[0]], shared)
     first, second = (by_cluster(np.stack([side[name] for name in shared]), codes) for side in sides)
     units = units_of(first[:, 0], None if codes is None else np.arange(len(first)), judged.called)
+    draws = np.split(drawn(np.concatenate([first, second], axis=1), settings, judged.benchmark, PAIRED), 2, axis=1)
+    rng = generator(settings.seed, "exchanging", judged.benchmark, *pair)
+    *exchanged, is_exact = exchange_sides(first, second, settings.resamples, rng)
     value = float(gap_of(measure, first.sum(0), second.sum(0)))
-    together = drawn(np.concatenate([first, second], axis=1), settings, judged.benchmark, PAIRED)
-    width = first.shape[1]
-    *sides_exchanged, is_exact = exchanged(first, second, settings, judged.benchmark, *pair)
-    p = permutation_p(value, gap_of(measure, *sides_exchanged), 0.0, is_exact=is_exact)
-    draws = together[:, :width], together[:, width:]
-    done = _finished(base, measure, value, gap_of(measure, *draws), p, units, settings)
-    done = _of_shares(done, measure, (first.sum(0), second.sum(0)), draws, (units, units), settings)
-    done = replace(done, details={**done.details, "n_sets": len(shared)})
+    row = replace(row, value=value, p=permutation_p(value, gap_of(measure, *exchanged), 0.0, is_exact=is_exact))
+    both = Side(first.sum(0), draws[0], units), Side(second.sum(0), draws[1], units)
     within = f" in {units.n} {units.called}" if codes is not None else ""
-    return _noted(done, f"{len(shared)} sets{within}", judged)
+    found = _gap(row, measure, both, units, settings, f"{len(shared)} sets{within}", errors_text(judged.errors))
+    return replace(found, details={**found.details, "n_sets": len(shared)})
 
 
 def _clusters_of_sets(judged: Judged, rows: Ints, sets: Sequence[str]) -> Ints | None:
@@ -139,10 +140,6 @@ def _clusters_of_sets(judged: Judged, rows: Ints, sets: Sequence[str]) -> Ints |
         return None
     of = dict(zip(judged.prompts["set"].iloc[rows], judged.clusters.codes[rows], strict=True))
     return np.array([of[name] for name in sets], dtype=np.int64)
-
-
-def _noted(done: Estimate, what: str, judged: Judged) -> Estimate:
-    return replace(done, note="; ".join(filter(None, (done.note, what, errors_text(judged.errors)))))
 
 
 def _by_set(judged: Judged, rows: Ints) -> dict[str, Floats]:
@@ -160,12 +157,12 @@ def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings
     chance = permuted(judged, groups, settings, domain) if test is None else np.empty(0)
     found = []
     for n, (name, at) in enumerate(groups.items()):
-        base = described(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", at)
-        value, drawn_gap = float(minus_mean(measure, sums, n)), minus_mean(measure, draws, n)
-        p = test.to_mean(name) if test else permutation_p(value, minus_mean(measure, chance, n), 0.0)
-        done = _finished(base, measure, value, drawn_gap, p, judged.units(at), settings)
-        without = left_out(judged, groups) if np.isfinite(p) else ""
-        found.append(_noted(done, "; ".join(filter(None, (without, judged.units_text(at)))), judged))
+        row = described(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", at)
+        row = replace(row, value=float(minus_mean(measure, sums, n)))
+        p = test.to_mean(name) if test else permutation_p(row.value, minus_mean(measure, chance, n), 0.0)
+        remarks = left_out(judged, groups) if np.isfinite(p) else "", judged.units_text(at), errors_text(judged.errors)
+        gaps = minus_mean(measure, draws, n)
+        found.append(_finished(replace(row, p=p), measure, gaps, judged.units(at), settings, *remarks))
     return found
 
 

@@ -9,12 +9,13 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import described
-from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn_group, interval
+from tiltmeter.families.generations.draws import COLUMN, Floats, Ints, drawn_group
 from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.studentised import group_test, left_out, lone_groups, permuted
 from tiltmeter.judges.kit.error_rates import errors_text
-from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.estimates import Estimate, joined
 from tiltmeter.stats.intervals import FEWEST
+from tiltmeter.stats.measured import with_interval
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 from tiltmeter.stats.units import Units
@@ -22,12 +23,11 @@ from tiltmeter.stats.units import Units
 TOP = {"group_means": "total", "group_shares": "negatives"}
 
 
-def spread_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate]:
-    """Estimate the variance over groups of every domain; p is corrected over the domains."""
+def spread_estimates(judged: Judged, measures: Sequence[Entry], settings: Settings) -> Iterator[list[Estimate]]:
+    """Estimate the variance over groups of every domain; the domains are tested together."""
+    domains = [domain for domain, groups in judged.groups().items() if len(groups) > 1]
     for measure in measures:
-        domains = judged.groups()
-        rows = [_estimate_domain(judged, measure, domain, settings) for domain in domains if len(domains[domain]) > 1]
-        yield from corrected(rows)
+        yield [_estimate_domain(judged, measure, domain, settings) for domain in domains]
 
 
 def _estimate_domain(judged: Judged, measure: Entry, domain: str, settings: Settings) -> Estimate:
@@ -37,23 +37,16 @@ def _estimate_domain(judged: Judged, measure: Entry, domain: str, settings: Sett
     base = replace(base, details={**base.details, "n_groups": len(groups)})
     if len(groups) < 2 or len(rows) <= len(groups):
         return replace(base, note="not computed: fewer than 2 groups, or one prompt in each")
-    lone = lone_groups(judged, groups)
-    value, draws = (
-        spread_of(measure, sums)
-        for sums in (
-            np.stack([judged.sums[at].sum(0) for at in groups.values()]),
-            np.stack([drawn_group(judged, at, settings, name) for name, at in groups.items()], axis=1),
-        )
-    )
-    units = judged.units(rows)
+    lone, units = lone_groups(judged, groups), judged.units(rows)
+    row = replace(base, value=float(spread_of(measure, np.stack([judged.sums[at].sum(0) for at in groups.values()]))))
     remarks = ("sample variance over groups", judged.units_text(rows), errors_text(judged.errors))
     if len(lone) == len(groups):
         none = f"no interval and no p: fewer than {FEWEST} {units.called} in each group"
-        return replace(base, value=float(value), note="; ".join(filter(None, (none, *remarks))))
-    p = _p(judged, measure, domain, groups, float(value), settings)
-    low, high, note = interval(measure, units, float(value), draws, settings, p)
-    notes = "; ".join(filter(None, (note, _too_narrow(lone, units), left_out(judged, groups), *remarks)))
-    return replace(base, value=float(value), low=low, high=high, p=p, note=notes)
+        return replace(row, note=joined(none, *remarks))
+    row = replace(row, p=_p(judged, measure, domain, groups, row.value, settings))
+    careful = _too_narrow(lone, units), left_out(judged, groups)
+    draws = np.stack([drawn_group(judged, at, settings, name) for name, at in groups.items()], axis=1)
+    return with_interval(row, measure, units, spread_of(measure, draws), settings, *careful, *remarks)
 
 
 def _p(judged: Judged, measure: Entry, domain: str, groups: Mapping[str, Ints], value: float, settings: Settings) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltmeter.families.generations.draws import COLUMN, Floats, Ints
 from tiltmeter.families.generations.judge_scores import Judged
-from tiltmeter.stats.design import Design, generator
+from tiltmeter.stats.design import generator
 from tiltmeter.stats.group_tests import GroupTest, Pieces
 from tiltmeter.stats.group_tests import group_test as test_of_pieces
 from tiltmeter.stats.intervals import FEWEST
@@ -49,11 +49,3 @@ def group_test(judged: Judged, groups: Mapping[str, Ints], top: str, settings: S
     pieces = pieces_of(judged, groups)
     pieces = replace(pieces, sums=pieces.sums[:, [COLUMN["judged"], COLUMN[top]]])
     return test_of_pieces(list(groups), pieces, settings.resamples, rng, FEWEST)
-
-
-def exchanged(first: Floats, second: Floats, settings: Settings, *labels: str) -> tuple[Floats, Floats, bool]:
-    """Permutations × columns of two sides, after exchanging them in random sets, and whether all ways are there."""
-    rng = generator(settings.seed, "exchanging", *labels)
-    ways, is_exact = Design.independent(len(first)).flip(settings.resamples, rng)
-    moved = np.concatenate([flip.astype(np.float64) @ (second - first) for flip in ways])
-    return first.sum(0) + moved, second.sum(0) - moved, is_exact

@@ -19,7 +19,7 @@ from tiltmeter.stats.measured import neutral_of
 from tiltmeter.stats.resampling import Sample, generator
 from tiltmeter.stats.samples import estimate_samples
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.units import ITEMS, Units
+from tiltmeter.stats.units import Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,9 +91,9 @@ def stream_of(settings: Settings, benchmark: str, by: str) -> np.random.Generato
 def units_of(sample: Sample, n: int) -> Units:
     """Count the sentences that decide a number: of a mean over groups, those about the smaller group that have matches."""
     if "about" not in sample.columns:
-        return Units.independent(n, ITEMS)
+        return Units.independent(n)
     matched = np.isfinite(sample.columns["own_probability"]) & np.isfinite(sample.columns["rival_probability"])
-    return Units.independent(int(np.bincount(sample.columns["about"][matched], minlength=2).min()), ITEMS)
+    return Units.independent(int(np.bincount(sample.columns["about"][matched], minlength=2).min()))
 
 
 def _about_k(measure: Entry, fills: Fills) -> str:

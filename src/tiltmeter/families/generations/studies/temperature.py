@@ -13,12 +13,13 @@ from tiltmeter import catalog, figures
 from tiltmeter.display import share_text
 from tiltmeter.errors import RunError
 from tiltmeter.families.generations.compare import aligned
-from tiltmeter.families.generations.draws import drawn_together, exchanged_models, interval, measured
+from tiltmeter.families.generations.draws import drawn_together, exchanged_models, measured
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
+from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.units import PROMPTS, Units
 from tiltmeter.studies.kit.finding import Finding
@@ -92,7 +93,7 @@ def _share(judged: Judged, settings: Settings) -> dict[str, Any]:
     measure = catalog.find("measures", MEASURE)
     value = float(measured(measure, judged.sums.sum(0)))
     units = judged.units(np.arange(len(judged.sums)))
-    low, high, note = interval(
+    low, high, note = interval_of(
         measure, units, value, measured(measure, drawn_together(judged, judged.sums, settings)), settings
     )
     return {
