@@ -15,7 +15,14 @@ from tiltmeter.stats.intervals import (
     prevalence_interval,
     wilson_interval,
 )
-from tiltmeter.stats.measured import bootstrap_test, count_interval, interval_of, share_difference_interval, units_for
+from tiltmeter.stats.measured import (
+    DrawnShare,
+    bootstrap_test,
+    count_interval,
+    interval_of,
+    share_difference_interval,
+    units_for,
+)
 from tiltmeter.stats.resampling import Sample
 from tiltmeter.stats.significance import binomial_p, exact_proportion_interval
 from tiltmeter.stats.units import Units
@@ -100,17 +107,18 @@ def test_wilson_and_newcombe_are_the_textbook_intervals() -> None:
 
 def test_a_gap_of_two_rates_of_zero_has_an_interval_around_zero() -> None:
     nothing = np.zeros(200)
-    units = Units.independent(40), Units.independent(60)
-    low, high = share_difference_interval((0.0, 0.0), (nothing, nothing), units, Settings(200))
+    one, other = (DrawnShare(0.0, nothing, Units.independent(n)) for n in (40, 60))
+    low, high = share_difference_interval(one, other, Settings(200))
     assert -0.1 < low < 0 < high < 0.15
 
 
 def test_correlated_shares_have_a_shorter_interval() -> None:
-    rng, units = np.random.default_rng(0), (Units.independent(80), Units.independent(80))
+    rng = np.random.default_rng(0)
     common = rng.normal(0.3, 0.05, 500)
     alone, other = rng.normal(0.3, 0.05, 500), common + rng.normal(0, 0.005, 500)
-    wide = share_difference_interval((0.3, 0.3), (common, alone), units, Settings(500))
-    short = share_difference_interval((0.3, 0.3), (common, other), units, Settings(500))
+    one, far, near = (DrawnShare(0.3, draws, Units.independent(80)) for draws in (common, alone, other))
+    wide = share_difference_interval(one, far, Settings(500))
+    short = share_difference_interval(one, near, Settings(500))
     assert short[1] - short[0] < 0.4 * (wide[1] - wide[0])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,14 @@ ROUNDING = 1e-12
 TOO_FEW_DEFINED = "too few defined resamples for an interval"
 SOME_UNDEFINED = "{} of {} resamples undefined"
 CONSTANT = "because all resamples give the same value"
+
+
+class DrawnShare(NamedTuple):
+    """A share, its draws, and the independent units that were drawn."""
+
+    value: float
+    draws: Floats
+    units: Units
 
 
 def stratum_of(measure: Entry) -> str:
@@ -174,17 +183,18 @@ def share_interval(share: float, draws: Floats, units: Units, settings: Settings
     return wilson_interval(share, texts, units.of_shares[0], settings.confidence)
 
 
-def share_difference_interval(
-    shares: Ends, draws: tuple[Floats, Floats], units: tuple[Units, Units], settings: Settings
-) -> Ends:
+def share_difference_interval(one: DrawnShare, other: DrawnShare, settings: Settings) -> Ends:
     """Newcombe's interval of the difference of two shares, correlated as their draws are; none of too few items."""
-    if min(side.n for side in units) < 2 or min(side.m for side in units) <= 1 or np.isnan(shares).any():
+    sides = one, other
+    if min(side.units.n for side in sides) < 2 or min(side.units.m for side in sides) <= 1:
         return NONE
-    one, other = (share_interval(*known, settings) for known in zip(shares, draws, units, strict=True))
-    both = np.isfinite(draws[0]) & np.isfinite(draws[1])
-    spreads = [float(np.std(side[both])) if both.any() else 0.0 for side in draws]
-    together = float(np.corrcoef(draws[0][both], draws[1][both])[0, 1]) if min(spreads) > ROUNDING else 0.0
-    return difference_interval(shares, (one, other), together)
+    if np.isnan([side.value for side in sides]).any():
+        return NONE
+    ends = share_interval(*one, settings), share_interval(*other, settings)
+    both = np.isfinite(one.draws) & np.isfinite(other.draws)
+    spreads = [float(np.std(side.draws[both])) if both.any() else 0.0 for side in sides]
+    together = float(np.corrcoef(one.draws[both], other.draws[both])[0, 1]) if min(spreads) > ROUNDING else 0.0
+    return difference_interval((one.value, other.value), ends, together)
 
 
 def _scaled(ends: Ends, factor: float) -> Ends:

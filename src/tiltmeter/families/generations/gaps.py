@@ -28,7 +28,7 @@ from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.design import generator
 from tiltmeter.stats.estimates import Estimate, joined
 from tiltmeter.stats.intervals import FEWEST
-from tiltmeter.stats.measured import share_difference_interval, with_interval
+from tiltmeter.stats.measured import DrawnShare, share_difference_interval, with_interval
 from tiltmeter.stats.resampling import exchange_sides
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
@@ -87,9 +87,8 @@ def _gap(
     if not measure.spec.difference_of or np.isnan(row.low):
         return row
     share = catalog.find("measures", measure.spec.difference_of)
-    values = float(measured(share, one.sums)), float(measured(share, other.sums))
-    draws = measured(share, one.draws), measured(share, other.draws)
-    low, high = share_difference_interval(values, draws, (one.units, other.units), settings)
+    shares = [DrawnShare(float(measured(share, side.sums)), measured(share, side.draws), side.units) for side in sides]
+    low, high = share_difference_interval(shares[0], shares[1], settings)
     return replace(row, low=low, high=high)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,14 @@ class Question:
     lacking: str = ""
     curve: bool = False
     details: Details = field(default_factory=dict)
+
+    def about(self, measure: Entry, side: Bools) -> Question:
+        """Ask for a measure that reads no groups of some of these texts."""
+        varying, fixed = (
+            {name: values[:, side] for name, values in self.varying.items()},
+            {"truth": self.fixed["truth"][side]},
+        )
+        return replace(self, measure=measure, rows=self.rows[side], varying=varying, fixed=fixed, n=int(side.sum()))
 
 
 def called_of(facts: Facts) -> dict[str, Floats]:

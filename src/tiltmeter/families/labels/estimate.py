@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -16,10 +16,17 @@ from tiltmeter.display import share_text
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.resample import counts_of, drawn, gap_interval, groups_p, under_chance, units_of_question
-from tiltmeter.stats.estimates import Estimate, corrected
-from tiltmeter.stats.measured import interval_of, neutral_of
-from tiltmeter.stats.resampling import generator
+from tiltmeter.families.labels.resample import (
+    counts_of,
+    drawn,
+    gap_interval,
+    groups_p,
+    seeds_of,
+    under_chance,
+    units_of_question,
+)
+from tiltmeter.stats.estimates import Estimate, each_corrected
+from tiltmeter.stats.measured import neutral_of, with_interval
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 
@@ -36,10 +43,14 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     Holm-corrected over the groups, or domains, of a measure.
     """
     for facts in facts_of(answers, extra_columns(by), settings.clusters):
-        counts = list(counts_of(facts, settings))
-        asked = questions(facts, measures, by)
-        for _, together in groupby(asked, key=lambda question: (question.measure.name, question.scorer, question.by)):
-            yield from corrected([_estimate_question(question, facts, counts, settings) for question in together])
+        counts, asked = list(counts_of(facts, settings)), tested_together(questions(facts, measures, by))
+        yield from each_corrected([_estimate_question(one, facts, counts, settings) for one in some] for some in asked)
+
+
+def tested_together(asked: Iterable[Question]) -> Iterator[list[Question]]:
+    """The groups, or domains, of a measure, which are tested together."""
+    for _, together in groupby(asked, key=lambda question: (question.measure.name, question.scorer, question.by)):
+        yield list(together)
 
 
 def extra_columns(by: Sequence[str]) -> list[str]:
@@ -47,41 +58,41 @@ def extra_columns(by: Sequence[str]) -> list[str]:
     return [column for column in by if column not in (*GROUP_COLUMNS, "all")]
 
 
-def _estimate_question(question: Question, facts: Facts, counts: Sequence[Floats], settings: Settings) -> Estimate:
-    measure = question.measure
-    base = Estimate(
-        facts.model,
-        facts.benchmark,
-        FAMILY,
-        question.scorer,
-        measure.name,
-        question.by,
-        question.group,
+def _blank(question: Question, facts: Facts) -> Estimate:
+    """An estimate without its value."""
+    return Estimate(
+        *(facts.model, facts.benchmark, FAMILY, question.scorer, question.measure.name, question.by, question.group),
         n=question.n,
         n_missing=facts.n_missing(question.by, question.group),
-        neutral=neutral_of(measure),
+        neutral=neutral_of(question.measure),
         missing=json.dumps(dict(facts.reasons)) if facts.reasons else "",
+        note=question.lacking,
         details=question.details,
     )
+
+
+def _estimate_question(question: Question, facts: Facts, counts: Sequence[Floats], settings: Settings) -> Estimate:
+    row, spec = _blank(question, facts), question.measure.spec
     if question.lacking:
-        return replace(base, note=question.lacking)
-    if facts.clustered and (by_chance := measure.spec.chance_of) is not None:
-        return replace(base, value=float(np.nanmean(under_chance(question, facts, settings, by_chance))), note=CHANCE_NOTE)
+        return row
+    if facts.clustered and spec.chance_of is not None:
+        by_chance = under_chance(question, facts, settings, spec.chance_of)
+        return replace(row, value=float(np.nanmean(by_chance)), note=CHANCE_NOTE)
     found = drawn(question, facts, settings, counts)
     if np.isnan(found.value):
         of_groups = "members" in question.fixed  # `kaggle_score` reads groups of more than 500 texts only
         lacking = "no group has enough texts" if of_groups else "no text is left on one of the two sides that are compared"
-        return replace(base, note=f"not computed: {lacking}")
-    stream = generator(settings.seed, "seeds", facts.model, facts.benchmark)
-    p = p_value(question, facts, found.value, settings)
-    units = units_of_question(question, facts, found)
-    low, high, note = interval_of(measure, units, found.value, found.both(stream), settings, p)
-    if rate := measure.spec.difference_of:
-        low, high = gap_interval(question, facts, catalog.find("measures", rate), settings, counts)
-    notes = [note, _of_seeds(found.seeds_share), _fewer(found.texts.shape[1], settings)]
-    details = {**base.details, "seeds_share": found.seeds_share, "n_resamples": found.texts.shape[1]}
-    notes_text = "; ".join(filter(None, notes))
-    return replace(base, value=found.value, low=low, high=high, p=p, details=details, note=notes_text)
+        return replace(row, note=f"not computed: {lacking}")
+    n_draws, share = found.texts.shape[1], found.seeds_share
+    details = {**row.details, "seeds_share": share, "n_resamples": n_draws}
+    row = replace(row, value=found.value, p=p_value(question, facts, found.value, settings), details=details)
+    units, draws = units_of_question(question, facts, found), found.both(seeds_of(facts, settings))
+    row = with_interval(row, question.measure, units, draws, settings, _of_seeds(share), _fewer(n_draws, settings))
+    if spec.difference_of:
+        rate = catalog.find("measures", spec.difference_of)
+        low, high = gap_interval(question, facts, rate, settings, counts)
+        row = replace(row, low=low, high=high)
+    return row
 
 
 def _of_seeds(share: float) -> str:

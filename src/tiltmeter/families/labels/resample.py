@@ -13,7 +13,7 @@ from tiltmeter.families.labels.facts import Bools, Facts, Floats, Ints
 from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.group_tests import Pieces, group_test
 from tiltmeter.stats.intervals import FEWEST
-from tiltmeter.stats.measured import share_difference_interval
+from tiltmeter.stats.measured import DrawnShare, share_difference_interval
 from tiltmeter.stats.resampling import exchange_models
 from tiltmeter.stats.seeds import TwoLevels
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
@@ -141,16 +141,11 @@ def groups_p(question: Question, facts: Facts, settings: Settings) -> float:
     members = question.fixed["members"] if member is None else np.stack([member, ~member])
     rng = generator(settings.seed, "dealt", facts.benchmark, question.by)
     found = []
-    for side in (truth, ~truth):
+    for side in (side for side in (truth, ~truth) if _reads(question, side)):
         group, row = np.nonzero(members & side)
-        if not _reads(question, side):
-            continue
-        clusters = facts.clusters[question.rows][row]
-        kept = [n for n in range(len(members)) if len(np.unique(clusters[group == n])) >= FEWEST]
-        known = np.isin(group, kept)
-        sums = np.stack([np.ones(len(row)), called[row]], axis=1)[known]
-        pieces = Pieces.of(sums, clusters[known], np.searchsorted(kept, group[known]), len(kept))
-        test = group_test(tuple(map(str, kept)), pieces, settings.resamples, rng)
+        sums = np.stack([np.ones(len(row)), called[row]], axis=1)
+        pieces = Pieces.of(sums, facts.clusters[question.rows][row], group, len(members))
+        test = group_test([str(n) for n in range(len(members))], pieces, settings.resamples, rng, FEWEST)
         found.append(test.gap("0", "1") if member is not None else test.spread())
     return min(1.0, len(found) * min(found)) if found and np.isfinite(found).all() else float("nan")
 
@@ -165,14 +160,14 @@ def gap_interval(
     question: Question, facts: Facts, rate: Entry, settings: Settings, counts: Sequence[Floats]
 ) -> tuple[float, float]:
     """Newcombe's interval of the difference of a rate between the texts that name a group and all others."""
-    member, found, units = question.fixed["member"], [], []
-    stream = generator(settings.seed, "seeds", facts.model, facts.benchmark)
-    for side in (member, ~member):
-        rows = question.rows[side]
-        varying = {name: values[:, side] for name, values in question.varying.items()}
-        part = replace(question, measure=rate, rows=rows, varying=varying, fixed={"truth": question.fixed["truth"][side]})
-        part = replace(part, n=len(rows))
-        found.append(drawn(part, facts, settings, counts))
-        units.append(units_of_question(part, facts, found[-1]))
-    shares = found[0].value, found[1].value
-    return share_difference_interval(shares, (found[0].both(stream), found[1].both(stream)), (units[0], units[1]), settings)
+    stream, sides = seeds_of(facts, settings), []
+    for side in (question.fixed["member"], ~question.fixed["member"]):
+        part = question.about(rate, side)
+        found = drawn(part, facts, settings, counts)
+        sides.append(DrawnShare(found.value, found.both(stream), units_of_question(part, facts, found)))
+    return share_difference_interval(sides[0], sides[1], settings)
+
+
+def seeds_of(facts: Facts, settings: Settings) -> np.random.Generator:
+    """The random stream of a model's seeds."""
+    return generator(settings.seed, "seeds", facts.model, facts.benchmark)
