@@ -14,7 +14,7 @@ from conftest import golden_model
 from tiltmeter.benchmarks import AssociationBenchmark
 from tiltmeter.families.associations.ceat_groups import NO_TAU, ONE_WORD, judge_groups, resample_words
 from tiltmeter.measures.ces import random_effects
-from tiltmeter.stats.estimates import Estimate, estimates_table
+from tiltmeter.stats.estimates import Estimate, each_corrected, estimates_table
 from tiltmeter.stats.settings import Settings
 
 BLANK = Estimate("m", "ceat", "associations", "word_mean:valence", "", "", "", neutral=0.0)
@@ -37,7 +37,7 @@ def judged(groups: dict[str, np.ndarray], resamples: int = 500) -> pd.DataFrame:
         for n, of_word in enumerate(effects)
     ]
     made = judge_groups(pd.DataFrame(rows), pd.concat(draws), BLANK, ("ces", "group_variance"), Settings(resamples))
-    return estimates_table(made).set_index("group")
+    return estimates_table(each_corrected(made)).set_index("group")
 
 
 def effects(words: int, between: float, within: float, mean: float = 0.0, seed: int = 0) -> np.ndarray:

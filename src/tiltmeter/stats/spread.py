@@ -93,12 +93,6 @@ def sums_of_groups(rows: Floats, groups: NDArray[np.int64], n_groups: int) -> Fl
     return np.asarray(np.stack(columns, axis=1).reshape(count, n_groups, -1), dtype=np.float64)
 
 
-def weighted_means(values: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Compute the mean of resampled values."""
-    weights = Design.independent(len(values)).bootstrap(draws, rng)
-    return np.concatenate([part @ values / len(values) for part in weights])
-
-
 def names_of_rows(parts: Sequence[Floats]) -> NDArray[np.int64]:
     """Number the groups of concatenated parts."""
     return np.repeat(np.arange(len(parts)), [len(part) for part in parts])

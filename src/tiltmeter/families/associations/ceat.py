@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Group, Polarity
 from tiltmeter.display import significant_text
 from tiltmeter.families.associations.ceat_groups import ABSENT, COMBINED, POLE, judge_groups
-from tiltmeter.families.associations.facts import Facts, Floats, counted, draws_of, fact, too_few
+from tiltmeter.families.associations.facts import Facts, Floats, draws_of, fact, too_few
 from tiltmeter.measures.ces import Combined, random_effects
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.kit.vectors import spread
 from tiltmeter.measures.single_effect import single_effect
-from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.estimates import Estimate, missing_columns
 from tiltmeter.stats.resampling import generator
 from tiltmeter.stats.settings import Settings
 
@@ -123,12 +123,12 @@ def word_draws(drawn: Drawn, word: str, a: Sequence[str], b: Sequence[str]) -> F
 
 def judge_ceat(
     rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings
-) -> Iterator[Estimate]:
+) -> Iterator[Estimate | list[Estimate]]:
     """Estimates of tests of two sets, as published; then of every group against its poles, and the variance per domain."""
     if not (rows["quantity"] == CONTEXT).all():
         yield from judge_groups(rows, draws, blank, wanted, settings)
     elif COMBINED in wanted:
-        yield from corrected(list(_judge_tests(rows, draws, blank, settings)))
+        yield list(_judge_tests(rows, draws, blank, settings))
 
 
 def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
@@ -137,7 +137,9 @@ def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, setti
         there = of_test[of_test["usable"].astype(bool)]
         sizes = {side: int((there["set"] == side).sum()) for side in SIDES}
         lost = +Counter({ABSENT: len(of_test) - len(there)})
-        known = replace(blank, measure=COMBINED, by="test", group=str(name), n=sizes["X"] + sizes["Y"], **counted(lost))
+        known = replace(
+            blank, measure=COMBINED, by="test", group=str(name), n=sizes["X"] + sizes["Y"], **missing_columns(lost)
+        )
         few = [(side, n) for side, n in sizes.items() if n < FEWEST]
         if few:
             yield replace(known, note=too_few(few, FEWEST, "word", " with contexts"))

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import FEWEST
 from tiltmeter.display import significant_text
 from tiltmeter.families.associations.domains import VARIANCE, domain_estimate, domain_of_words
-from tiltmeter.families.associations.facts import Floats, counted, with_interval
+from tiltmeter.families.associations.facts import Floats
 from tiltmeter.measures.ces import Combined, random_effects
 from tiltmeter.measures.kit.vectors import spread
 from tiltmeter.stats.design import Design, generator
-from tiltmeter.stats.estimates import Estimate, corrected
-from tiltmeter.stats.intervals import bootstrap_p
+from tiltmeter.stats.estimates import Estimate, missing_columns
+from tiltmeter.stats.measured import bootstrap_test, with_interval
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.units import Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,16 +46,14 @@ class Words:
 
 def judge_groups(
     rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings
-) -> Iterator[Estimate]:
-    """Every group, corrected together, then the variance over the groups of each domain."""
+) -> Iterator[Estimate | list[Estimate]]:
+    """Every group, tested together, then the variance over the groups of each domain."""
     if COMBINED not in wanted and VARIANCE not in wanted:
         return
-    estimates, groups = [], []
-    for estimate, group in _each(rows, draws, blank, settings):
-        estimates.append(estimate)
-        groups += [group] if group is not None else []
+    found = list(_each(rows, draws, blank, settings))
+    groups = [group for _, group in found if group is not None]
     if COMBINED in wanted:
-        yield from corrected(estimates)
+        yield [estimate for estimate, _ in found]
     for domain in dict.fromkeys(map(str, rows[rows["quantity"] != POLE]["domain"])) if VARIANCE in wanted else ():
         yield _domain(replace(blank, group=domain), [group for group in groups if group.domain == domain], settings)
 
@@ -71,13 +69,17 @@ def _each(
     for (domain, group), of_one_group in rows[~is_pole].groupby(["domain", "set"], sort=False):
         words = of_one_group[of_one_group["usable"].astype(bool)]["text"]
         missing = +(lost + Counter({ABSENT: len(of_one_group) - len(words)}))
-        known = replace(blank, measure=COMBINED, by="group", group=str(group), n=len(words), **counted(missing))
+        known = replace(blank, measure=COMBINED, by="group", group=str(group), n=len(words), **missing_columns(missing))
         if not len(words) or fewest_of_poles < FEWEST:
             yield replace(known, note=NO_CONTEXTS), None
             continue
         of_group = draws[(draws["set"] == group) & (draws["category"] == domain)]
-        effects = np.stack([of_group[of_group["text"] == word]["effect"].to_numpy(dtype=np.float64) for word in words])
-        yield _combine_words(known, str(domain), effects, settings)
+        yield _combine_words(known, str(domain), effects_of(of_group, words), settings)
+
+
+def effects_of(draws: pd.DataFrame, words: Sequence[str]) -> Floats:
+    """The effects of words of a group in its draws: words × draws."""
+    return np.stack([draws[draws["text"] == word]["effect"].to_numpy(dtype=np.float64) for word in words])
 
 
 def _combine_words(row: Estimate, domain: str, effects: Floats, settings: Settings) -> tuple[Estimate, Words | None]:
@@ -102,12 +104,11 @@ def _combine_words(row: Estimate, domain: str, effects: Floats, settings: Settin
 
 
 def _by_resampling(row: Estimate, resampled: Floats, n_words: int, settings: Settings) -> Estimate:
-    """Interval and p from the same draws of words and contexts, widened for few words."""
-    row = with_interval(row, resampled, settings, n_words)
-    if np.isnan(row.low):
-        return row
-    wider = row.value + (resampled - row.value) * Units.independent(n_words).widening(settings.confidence)
-    return replace(row, p=bootstrap_p(wider))
+    """Interval and p from the same draws of words and contexts."""
+    measure = catalog.find("measures", COMBINED)
+    found = with_interval(row, measure, n_words, resampled, settings)
+    has_test = np.isfinite(found.low)
+    return replace(found, p=bootstrap_test(measure, n_words, row.value, resampled, settings)) if has_test else found
 
 
 def _by_the_model(row: Estimate, combined: Combined, settings: Settings) -> Estimate:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,25 +11,25 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import FEWEST
 from tiltmeter.catalog import Entry
+from tiltmeter.families.associations.ceat_groups import COMBINED, effects_of, resample_words
 from tiltmeter.families.associations.estimate import averages_of, estimate
 from tiltmeter.families.associations.facts import Floats, too_few
-from tiltmeter.families.associations.seat import Test, effect_draws_alike, tests_of
+from tiltmeter.families.associations.seat import MEAN, Test, reads_targets, tests_of
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.matching import common_places
 from tiltmeter.measures.effect_size import effect_size
-from tiltmeter.stats.design import Design
+from tiltmeter.stats.design import generator
 from tiltmeter.stats.differences import paired_difference
-from tiltmeter.stats.estimates import Difference, corrected
-from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.estimates import Difference, each_corrected
+from tiltmeter.stats.sets import Sets, bootstrap_sets, compare_means, exchanged_sets
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import sign_flip_p
-from tiltmeter.stats.spread import weighted_means
 from tiltmeter.stats.units import Units
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NO_INTERVAL = {
-    "ces": "no paired interval: each model's draws were combined by a separate random-effects model",
+    "ces": "no paired interval: the draws of a test say nothing of other words, and the more there are the less they vary",
     "group_variance": "no paired interval: each value is a variance over groups with its own interval",
 }
 
@@ -41,21 +40,26 @@ def compare(
     """The first model minus the second, over the targets or attributes that both have.
 
     SEAT: the same targets are drawn for both models; ILPS: the same attributes, and the signs of their differences are
-    flipped for p. CEAT's combined effects and variances over groups are compared without an interval, and the
-    note says why. Holm-corrected over the tests or groups of a benchmark.
+    flipped for p; CEAT: the same words of a group and draws of contexts. Combined effects of tests of two sets and
+    variances over groups are compared without an interval, and the note says why. Holm-corrected over the tests or groups
+    of a benchmark.
     """
     ours, theirs = answers.where(model=first), answers.where(model=second)
-    wanted = {measure.name for measure in measures}
-    for benchmark in ours.benchmarks:
-        if benchmark not in theirs.benchmarks:
-            continue
+    for benchmark in (name for name in ours.benchmarks if name in theirs.benchmarks):
         here, there = (part.where(benchmark=benchmark) for part in (ours, theirs))
-        for rows in (_seat(here, there, settings), _attributes(here, there, settings)):
-            kept = [row for row in rows if row.measure in wanted]
-            tested = [row for row in kept if row.by != "family"]
-            yield from corrected(tested)
-            yield from (row for row in kept if row.by == "family")
-        yield from _without_interval(here, there, [measure for measure in measures if measure.name in NO_INTERVAL], settings)
+        yield from each_corrected(_rows(here, there, measures, settings))
+
+
+def _rows(
+    here: Answers, there: Answers, measures: Sequence[Entry], settings: Settings
+) -> Iterator[Difference | list[Difference]]:
+    """What is tested together, and the means over tests of a family, which are not."""
+    names = {measure.name for measure in measures}
+    for kind in (_seat(here, there, measures, settings), _attributes(here, there, settings)):
+        rows = [row for row in kind if row.measure in names]
+        yield [row for row in rows if row.by != "family"]
+        yield from (row for row in rows if row.by == "family")
+    yield list(_estimated(here, there, [measure for measure in measures if measure.name in NO_INTERVAL], settings))
 
 
 def _place(here: pd.DataFrame, there: pd.DataFrame, scorer: str, measure: str, by: str, group: str) -> Difference:
@@ -63,31 +67,42 @@ def _place(here: pd.DataFrame, there: pd.DataFrame, scorer: str, measure: str, b
     return Difference(str(here["benchmark"].iloc[0]), "associations", scorer, measure, by, group, *models)
 
 
-def _seat(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Difference]:
-    measure = catalog.find("measures", "effect_size")
+def _seat(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
+    """Every test by every measure of two sets of targets, and the mean |d| of the sets of tests that papers report."""
     tables = [part.table[part.table["asked"] == "seat"] for part in (ours, theirs)]
     for scorer in dict.fromkeys(tables[0]["scorer"]) if len(tables[0]) and len(tables[1]) else ():
         rows = [table[table["scorer"] == scorer] for table in tables]
         tests = [{test.name: test for test in tests_of(part)} for part in rows]
-        values, draws, common = {}, {}, {}
-        for name, test in tests[0].items():
-            if name not in tests[1]:
-                continue
-            sets = _common(test, tests[1][name])
-            known = _place(rows[0], rows[1], str(scorer), measure.name, "test", name)
-            n = sum(map(len, sets[0]))
-            known = replace(known, n=n, n_missing=_size(test, tests[1][name]) - n)
-            few = [(side, n) for side, n in zip(("X", "Y"), map(len, sets[0]), strict=True) if n < FEWEST]
-            few += test.few + tests[1][name].few
-            if few:
-                yield replace(known, note=too_few(list(dict.fromkeys(few)), FEWEST, "word", " for both models"))
-                continue
-            common[name] = sets
-            values[name] = [float(effect_size(*targets)) for targets in sets]
-            rng = generator(settings.seed, "bootstrap", name)
-            draws[name] = effect_draws_alike(sets, rng, settings.resamples)
-            yield paired_difference(known, values[name], draws[name], measure, settings)
-        yield from _means(rows, str(scorer), averages(ours, rows[0]), values, draws, common, settings)
+        both = {name: (test, tests[1][name]) for name, test in tests[0].items() if name in tests[1]}
+        known = _place(rows[0], rows[1], str(scorer), "", "test", "")
+        for measure in filter(reads_targets, measures):
+            row = replace(known, measure=measure.name)
+            yield from (_test(replace(row, group=name), pair, measure, settings) for name, pair in both.items())
+        sets = [(name, _common(*pair)) for name, pair in both.items() if not _few(pair)]
+        defined = {name: of_test for name, of_test in sets if np.isfinite([effect_size(*side) for side in of_test]).all()}
+        for domain, names in averages_of(ours, known.model, known.benchmark).items():
+            run = [name for name in names if name in defined]
+            if len(run) > 1 and any(measure.name == MEAN for measure in measures):
+                row = replace(known, measure=MEAN, by="family", group=domain, n=len(run))
+                yield _average(row, {name: defined[name] for name in run}, settings)
+
+
+def _test(row: Difference, tests: tuple[Test, Test], measure: Entry, settings: Settings) -> Difference:
+    """One test over the targets that both models have."""
+    sets = _common(*tests)
+    n = sum(map(len, sets[0]))
+    row = replace(row, n=n, n_missing=_size(*tests) - n)
+    if few := _few(tests):
+        return replace(row, note=too_few(few, FEWEST, "word", " for both models"))
+    rng = generator(settings.seed, "bootstrap", row.group)
+    draws = bootstrap_sets(measure.function, sets, settings.resamples, rng)
+    return paired_difference(row, [float(measure.function(*side)) for side in sets], draws, measure, settings)
+
+
+def _few(tests: tuple[Test, Test]) -> list[tuple[str, int]]:
+    """The sets with too few words for both models."""
+    sides = [(side, n) for side, n in zip(("X", "Y"), map(len, _common(*tests)[0]), strict=True) if n < FEWEST]
+    return list(dict.fromkeys(sides + tests[0].few + tests[1].few))
 
 
 def _size(ours: Test, theirs: Test) -> int:
@@ -95,57 +110,30 @@ def _size(ours: Test, theirs: Test) -> int:
     return max(sum(test.sizes[side] for side in ("X", "Y")) for test in (ours, theirs))
 
 
-def _common(ours: Test, theirs: Test) -> list[tuple[Floats, Floats]]:
+def _common(ours: Test, theirs: Test) -> tuple[Sets, Sets]:
     """The associations of the targets that both models have, of each model."""
-    sets = []
-    for side in (0, 1):
-        place = {text: n for n, text in enumerate(theirs.texts[side])}
-        here = [n for n, text in enumerate(ours.texts[side]) if text in place]
-        there = [place[ours.texts[side][n]] for n in here]
-        sets.append(((ours.x, ours.y)[side][here], (theirs.x, theirs.y)[side][there]))
-    return [(sets[0][model], sets[1][model]) for model in (0, 1)]
+    (x, their_x), (y, their_y) = (common_places(ours.texts[side], theirs.texts[side]) for side in (0, 1))
+    return (ours.x[x], ours.y[y]), (theirs.x[their_x], theirs.y[their_y])
 
 
-def averages(answers: Answers, rows: pd.DataFrame) -> dict[str, Sequence[str]]:
-    """The sets of tests whose mean |d| papers report."""
-    return dict(averages_of(answers, str(rows["model"].iloc[0]), str(rows["benchmark"].iloc[0])))
+def _average(row: Difference, tests: dict[str, tuple[Sets, Sets]], settings: Settings) -> Difference:
+    """The mean |d| over tests; p exchanges the two models in random targets of every test."""
+    measure, n_draws = catalog.find("measures", MEAN), settings.resamples
 
+    def means(of_tests: Iterator[Sequence[Floats]]) -> list[Floats]:
+        return [measure.function(np.stack(side, axis=-1)) for side in zip(*of_tests, strict=True)]
 
-def _means(
-    rows: Sequence[pd.DataFrame],
-    scorer: str,
-    named: dict[str, Sequence[str]],
-    values: dict[str, list[float]],
-    draws: dict[str, list[Floats]],
-    common: dict[str, list[tuple[Floats, Floats]]],
-    settings: Settings,
-) -> Iterator[Difference]:
-    measure = catalog.find("measures", "mean_abs_effect")
-    for domain, names in named.items():
-        run = [name for name in names if name in values and np.isfinite(values[name]).all()]
-        if len(run) < 2:
-            continue
-        means = [float(measure.function(np.array([values[name][model] for name in run]))) for model in (0, 1)]
-        moved = [measure.function(np.stack([draws[name][model] for name in run], axis=-1)) for model in (0, 1)]
-        known = replace(_place(rows[0], rows[1], scorer, measure.name, "family", domain), n=len(run))
-        units = Units.independent(sum(len(side) for name in run for side in common[name][0]))
-        exchanged = partial(_exchanged, [common[name] for name in run], measure, settings)
-        yield paired_difference(known, means, moved, measure, settings, units=units, exchanged=exchanged)
+    def exchanged() -> tuple[Floats, bool]:
+        streams = [generator(settings.seed, "exchanged", str(len(x)), str(len(x) + len(y))) for (x, y), _ in tests.values()]
+        known = zip(tests.values(), streams, strict=True)
+        ours, theirs = means(exchanged_sets(effect_size, sets, n_draws, rng) for sets, rng in known)
+        return ours - theirs, False
 
-
-def _exchanged(tests: Sequence[list[tuple[Floats, Floats]]], measure: Entry, settings: Settings) -> tuple[Floats, bool]:
-    """Differences of the mean |d| after exchanging the two models in random targets of every test."""
-    sides: tuple[list[Floats], list[Floats]] = ([], [])
-    for ours, theirs in tests:
-        n, both = len(ours[0]), [np.concatenate(one) for one in (ours, theirs)]
-        rng = generator(settings.seed, "exchanged", str(n), str(len(both[0])))
-        flips = Design.independent(len(both[0])).flip(settings.resamples, rng)[0]
-        flip = np.resize(np.concatenate(list(flips)), (settings.resamples, len(both[0])))
-        for side, (one, other) in zip(sides, (both, both[::-1]), strict=True):
-            values = np.where(flip, other, one)
-            side.append(effect_size(values[:, :n], values[:, n:]))
-    first, second = (measure.function(np.stack(side, axis=-1)) for side in sides)
-    return first - second, False
+    values = [float(mean) for mean in means([effect_size(*side) for side in sets] for sets in tests.values())]
+    streams = (generator(settings.seed, "bootstrap", name) for name in tests)
+    draws = means(bootstrap_sets(effect_size, sets, n_draws, rng) for sets, rng in zip(tests.values(), streams, strict=True))
+    units = Units.independent(sum(len(side) for sets in tests.values() for side in sets[0]))
+    return paired_difference(row, values, draws, measure, settings, units=units, exchanged=exchanged)
 
 
 def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Difference]:
@@ -161,18 +149,14 @@ def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[
             continue
         quantity, scorer, _, test, group = map(str, key)
         by, name = ("attributes", test) if quantity == "ilps_kurita" else ("group", group)
-        known = _place(here, there, scorer, quantity, by, name)
         both = here.set_index("text")["value"].to_frame("ours").join(there.set_index("text")["value"].rename("theirs"))
         whole = both.dropna().to_numpy(dtype=np.float64)
-        known = replace(known, n=len(whole), n_missing=len(both) - len(whole))
+        row = replace(_place(here, there, scorer, quantity, by, name), n=len(whole), n_missing=len(both) - len(whole))
         if len(whole) < FEWEST:
-            yield replace(known, note=too_few([(name, len(whole))], FEWEST, "attribute", " for both models"))
+            yield replace(row, note=too_few([(name, len(whole))], FEWEST, "attribute", " for both models"))
             continue
         rng = generator(settings.seed, "compare", quantity, scorer, name)
-        draws = weighted_means(whole, settings.resamples, rng).T
-        p = sign_flip_p(whole[:, 0] - whole[:, 1], rng)
-        values = [float(whole[:, model].mean()) for model in (0, 1)]
-        yield paired_difference(known, values, list(draws), catalog.find("measures", quantity), settings, p)
+        yield compare_means(row, catalog.find("measures", quantity), whole, rng, settings)
 
 
 def _with_common_texts(ours: Answers, theirs: Answers) -> tuple[Answers, Answers]:
@@ -196,8 +180,8 @@ def _keys(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
     return list(zip(*(frame[name].fillna("").astype(str) for name in columns), strict=True))
 
 
-def _without_interval(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
-    """Measures without a paired interval: both values, their difference, and a note that says why.
+def _estimated(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
+    """Measures of each model's estimates over common words. Of groups of words both are resampled, others have no interval.
 
     SEAT has none of them, and its hundred thousand shuffles for every test would be for nothing.
     """
@@ -212,7 +196,23 @@ def _without_interval(ours: Answers, theirs: Answers, measures: Sequence[Entry],
     for key, row in estimates[0].items():
         other = estimates[1].get(key)
         if other is not None:
-            yield Difference(
+            known = Difference(
                 row.benchmark, row.family, *key, row.model, other.model, n=min(row.n, other.n), value=row.value,
                 baseline_value=other.value, difference=row.value - other.value, note=NO_INTERVAL[row.measure],
             )  # fmt: skip
+            is_of_words = row.measure == COMBINED and row.by == "group" and np.isfinite(known.difference)
+            yield _of_words(known, (ours, theirs), settings) if is_of_words else known
+
+
+def _of_words(row: Difference, models: tuple[Answers, Answers], settings: Settings) -> Difference:
+    """Combined effects of a group: the same words, and the same draws of contexts, are drawn for both models."""
+    tables = [part.tables["draws"] for part in models]
+    parts = [draws[(draws["scorer"] == row.scorer) & (draws["set"] == row.group)] for draws in tables]
+    words = list(dict.fromkeys(parts[0]["text"]))
+    effects = [effects_of(draws, words) for draws in parts]
+    if effects[0].shape != effects[1].shape:
+        return replace(row, note="no paired interval: the models have different numbers of draws of contexts")
+    draws = [resample_words(of_model, settings, row.group) for of_model in effects]
+    units = Units.independent(len(words))
+    measure = catalog.find("measures", row.measure)
+    return paired_difference(replace(row, note=""), [row.value, row.baseline_value], draws, measure, settings, units=units)

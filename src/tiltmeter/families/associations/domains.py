@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from tiltmeter.families.associations.facts import Floats, with_interval
+from tiltmeter import catalog
+from tiltmeter.families.associations.facts import Floats
 from tiltmeter.measures.group_variance import group_variance
 from tiltmeter.stats.design import generator
 from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.measured import with_interval
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 from tiltmeter.stats.spread import names_of_rows, permuted_spread, spread_over_shared_units
@@ -29,12 +31,12 @@ def domain_of_words(
     if len(groups) < 2:
         return replace(row, note="not computed: fewer than 2 groups")
     rng = generator(settings.seed, "domain", row.group, row.scorer)
-    permuted = permuted_spread(np.concatenate(list(words)), names_of_rows(words), rng, settings.resamples)
-    observed = float(group_variance(np.array([of_group.mean() for of_group in words])))
-    p = permutation_p(observed, permuted, 0.0)
+    chance = permuted_spread(np.concatenate(list(words)), names_of_rows(words), rng, settings.resamples)
+    p = permutation_p(float(group_variance(np.array([of_group.mean() for of_group in words]))), chance, 0.0)
     note = "sample variance; words resampled for the interval, permuted across groups for p"
     row = replace(row, value=float(group_variance(groups)), p=p, note=note)
-    return with_interval(row, group_variance(resampled.T), settings, sum(len(of_group) for of_group in words))
+    n_words, measure = sum(len(of_group) for of_group in words), catalog.find("measures", VARIANCE)
+    return with_interval(row, measure, n_words, group_variance(resampled.T), settings)
 
 
 def domain_estimate(row: Estimate, scores: Floats, settings: Settings, groups: Floats | None = None) -> Estimate:
@@ -51,8 +53,11 @@ def domain_estimate(row: Estimate, scores: Floats, settings: Settings, groups: F
     row = replace(row, measure=VARIANCE, by="domain", n=len(scores), details={"n_groups": len(scores)})
     if len(scores) < 2 or scores.shape[1] < 2:
         return replace(row, note="not computed: fewer than 2 groups, or fewer than 2 attributes that all groups have")
-    value = float(group_variance(scores.mean(axis=1) if groups is None else groups))
-    rng = generator(settings.seed, "domain", row.group, row.scorer)
-    draws, permuted = spread_over_shared_units(scores, rng, settings.resamples)
-    row = replace(row, value=value, p=permutation_p(value, permuted, 0.0), note="sample variance")
-    return with_interval(row, draws, settings, scores.shape[1])
+    row = replace(
+        row, value=float(group_variance(scores.mean(axis=1) if groups is None else groups)), note="sample variance"
+    )
+    draws, chance = spread_over_shared_units(
+        scores, generator(settings.seed, "domain", row.group, row.scorer), settings.resamples
+    )
+    row, measure = replace(row, p=permutation_p(row.value, chance, 0.0)), catalog.find("measures", VARIANCE)
+    return with_interval(row, measure, scores.shape[1], draws, settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from tiltmeter.families.associations.ilps import judge_ilps
 from tiltmeter.families.associations.kurita import judge_kurita
 from tiltmeter.families.associations.seat import judge_seat
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.estimates import Estimate, each_corrected
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.progress import watched
 
@@ -28,14 +28,14 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     from the random-effects model; p is one-sided for X against Y, two-sided for a group. ILPS: the attributes are drawn
     anew for the interval, their signs flipped for p, two-sided. Holm-corrected over the tests or groups of a benchmark.
     """
-    wanted = frozenset(measure.name for measure in measures)
+    wanted = {measure.name: measure for measure in measures}
     cells = list(answers.table.groupby(["model", "benchmark"], sort=False))
     with watched("Estimating associations", len(cells)) as advance:
         for (model, benchmark), rows in cells:
             blank = Estimate(str(model), str(benchmark), answers.family, "", "", "", "", neutral=0.0)
             averages = averages_of(answers, str(model), str(benchmark))
             draws = draws_of_cell(answers, str(model), str(benchmark))
-            yield from _judge(rows, draws, blank, averages, wanted, settings)
+            yield from each_corrected(_judge(rows, draws, blank, averages, wanted, settings))
             advance(1)
 
 
@@ -44,12 +44,12 @@ def _judge(
     draws: pd.DataFrame,
     blank: Estimate,
     averages: Mapping[str, Sequence[str]],
-    wanted: Collection[str],
+    wanted: Mapping[str, Entry],
     settings: Settings,
-) -> Iterator[Estimate]:
+) -> Iterator[Estimate | list[Estimate]]:
     for asked, of_kind in rows.groupby("asked", sort=False):
         if asked == "kurita":
-            yield from corrected(list(judge_kurita(of_kind, blank, wanted, settings)))
+            yield list(judge_kurita(of_kind, blank, wanted, settings))
             continue
         for scorer, of_scorer in of_kind.groupby("scorer", sort=False):
             known = replace(blank, scorer=str(scorer))

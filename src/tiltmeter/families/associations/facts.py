@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from tiltmeter import catalog
-from tiltmeter.stats.estimates import Estimate
-from tiltmeter.stats.measured import interval_of
-from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,20 +66,6 @@ def draws_of(scorer: str, place: dict[str, str], effects: Floats, variances: Flo
     n = len(effects)
     return {"scorer": scorer, **place, "draw": np.arange(n), "effect": effects,
             "variance": np.full(n, np.nan) if variances is None else variances}  # fmt: skip
-
-
-def with_interval(row: Estimate, draws: Floats, settings: Settings, units: int | None = None) -> Estimate:
-    """Fill in the interval of an estimate from its bootstrap draws over so many units (default: its n)."""
-    measure = catalog.find("measures", row.measure)
-    low, high, note = interval_of(measure, row.n if units is None else units, row.value, draws, settings, row.p)
-    return replace(row, low=low, high=high, note="; ".join(filter(None, (row.note, note))))
-
-
-def counted(reasons: Counter[str]) -> dict[str, Any]:
-    """The columns with the number of missing items and the reasons."""
-    import json
-
-    return {"n_missing": reasons.total(), "missing": json.dumps(dict(reasons)) if reasons else ""}
 
 
 def too_few(sides: Sequence[tuple[str, int]], least: int, what: str, more: str = "") -> str:

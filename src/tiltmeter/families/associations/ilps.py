@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationBenchmark, Group, WordSet
 from tiltmeter.families.associations.domains import VARIANCE, domain_estimate
-from tiltmeter.families.associations.facts import Facts, Floats, counted, fact, too_few, with_interval
-from tiltmeter.measures.ilps import ilps as mean_increase
+from tiltmeter.families.associations.facts import Facts, Floats, fact, too_few
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
 from tiltmeter.probes.views import Query
 from tiltmeter.probes.work import Advance
-from tiltmeter.stats.estimates import Estimate, corrected
-from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.design import generator
+from tiltmeter.stats.estimates import Estimate, missing_columns
+from tiltmeter.stats.sets import estimate_mean
 from tiltmeter.stats.settings import Settings
-from tiltmeter.stats.significance import sign_flip_p
-from tiltmeter.stats.spread import weighted_means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,36 +56,31 @@ def ask_ilps(
     return facts
 
 
-def judge_ilps(rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings) -> Iterator[Estimate]:
-    """Estimates for one pole: every group, corrected together, then the variance over each domain."""
+def judge_ilps(
+    rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings
+) -> Iterator[Estimate | list[Estimate]]:
+    """Estimates for one pole: every group, tested together, then the variance over each domain."""
     measure = str(rows["quantity"].iloc[0])
     increases = {
         (str(domain), str(group)): of_group["value"].to_numpy(dtype=np.float64)
         for (domain, group), of_group in rows.groupby(["domain", "set"], sort=False)
     }
-    yield from corrected(
-        [
-            judge_attributes(replace(blank, measure=measure, by="group", group=group), values, (measure,), settings)
-            for (_, group), values in (increases.items() if measure in wanted else ())
-        ]
-    )
+    if measure in wanted:
+        known = {group: replace(blank, measure=measure, by="group", group=group) for _, group in increases}
+        groups = [(known[group], values) for (_, group), values in increases.items()]
+        yield [judge_attributes(row, values, (measure, row.scorer, row.group), settings) for row, values in groups]
     for domain in dict.fromkeys(domain for domain, _ in increases) if VARIANCE in wanted else ():
         scores = np.stack([values for (of, _), values in increases.items() if of == domain])
         yield domain_estimate(replace(blank, group=domain), scores, settings)
 
 
 def judge_attributes(row: Estimate, values: Floats, label: Sequence[str], settings: Settings, why: str = LOST) -> Estimate:
-    """A mean over attributes. The interval comes from resampled attributes, p from flipping their signs."""
+    """A mean over attributes."""
     there = values[np.isfinite(values)]
-    row = replace(row, n=len(there), **counted(+Counter({why: len(values) - len(there)})))
+    row = replace(row, n=len(there), **missing_columns(+Counter({why: len(values) - len(there)})))
     if len(there) < FEWEST:
         return replace(row, note=too_few([(row.group, len(there))], FEWEST, "attribute"))
-    names = (*label, row.scorer, row.group) if row.by == "group" else (*label, row.group)
-    rng = generator(settings.seed, *names)
-    draws = weighted_means(there, settings.resamples, rng)
-    value = float(mean_increase(there, np.zeros_like(there)))
-    row = replace(row, value=value, p=sign_flip_p(there, rng))
-    return with_interval(row, draws, settings)
+    return estimate_mean(row, catalog.find("measures", row.measure), there, generator(settings.seed, *label), settings)
 
 
 def _increases(probe: TemplateProbe, of: Sequence[int], values: Iterator[Floats], n: int) -> Floats:

@@ -45,7 +45,7 @@ def judge_kurita(rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], s
         return
     for (scorer, name), of_test in rows.groupby(["scorer", "test"], sort=False):
         known = replace(blank, scorer=str(scorer), measure=MEASURE, by="attributes", group=str(name))
-        yield judge_attributes(known, of_test["value"].to_numpy(dtype=np.float64), ("kurita",), settings, LOST)
+        yield judge_attributes(known, of_test["value"].to_numpy(dtype=np.float64), ("kurita", str(name)), settings, LOST)
 
 
 def differences(probe: TemplateProbe, contrast: Contrast) -> Floats:

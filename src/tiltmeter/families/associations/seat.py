@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest
-from tiltmeter.families.associations.facts import Facts, Floats, counted, fact, too_few, with_interval
+from tiltmeter.catalog import Entry
+from tiltmeter.families.associations.facts import Facts, Floats, fact, too_few
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.kit.vectors import association
 from tiltmeter.measures.mean_abs_effect import mean_abs_effect
 from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
 from tiltmeter.probes.pooling import Passage
 from tiltmeter.probes.work import Advance
-from tiltmeter.stats.design import Design, generator
-from tiltmeter.stats.estimates import Estimate, corrected
+from tiltmeter.stats.design import generator
+from tiltmeter.stats.estimates import Estimate, missing_columns
 from tiltmeter.stats.intervals import effect_interval
+from tiltmeter.stats.measured import neutral_of, with_interval
+from tiltmeter.stats.sets import Statistic, bootstrap_sets, permuted_sets
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import SHUFFLES, permutation_p, split_p
 
@@ -89,82 +93,109 @@ def tests_of(rows: pd.DataFrame) -> Iterator[Test]:
         )
 
 
+@dataclass(frozen=True)
+class Judged:
+    """The estimate of a test, and its effect size on resampled targets."""
+
+    test: Test
+    row: Estimate
+    draws: Floats
+
+
 def judge_seat(
     rows: pd.DataFrame,
     blank: Estimate,
     averages: Mapping[str, Sequence[str]],
-    wanted: Collection[str],
+    measures: Mapping[str, Entry],
     settings: Settings,
-) -> Iterator[Estimate]:
-    """Every test, Holm-corrected over all of them; then the mean |d| of the sets of tests that papers report."""
-    tested = EFFECT in wanted
-    averages = averages if MEAN in wanted else {}
-    averaged = {name for names in averages.values() for name in names}
-    estimates, draws, tests = [], {}, {}
-    for test in tests_of(rows):
-        if tested or test.name in averaged:
-            estimate, draws[test.name] = _judge(test, blank, settings, tested=tested)
-            estimates.append(estimate)
-            tests[test.name] = test
-    if tested:
-        estimates = corrected(estimates)
-        yield from estimates
-    values = {estimate.group: estimate.value for estimate in estimates if np.isfinite(estimate.value)}
+) -> Iterator[Estimate | list[Estimate]]:
+    """Every test by every measure of two sets, tested together; then the mean |d| of the sets that papers report."""
+    tests, effect = list(tests_of(rows)), catalog.find("measures", EFFECT)
+    for measure in filter(reads_targets, measures.values()):
+        if measure.name != EFFECT:
+            yield [_judge_own(test, measure, blank, settings) for test in tests]
+    averages = averages if MEAN in measures else {}
+    averaged = {name for names in averages.values() for name in names} | {test.name for test in tests if EFFECT in measures}
+    judged = {
+        test.name: _judge(test, effect, blank, settings, tested=EFFECT in measures)
+        for test in tests
+        if test.name in averaged
+    }
+    if EFFECT in measures:
+        yield [one.row for one in judged.values()]
     for domain, names in averages.items():
-        run = [name for name in names if name in values]
-        if len(run) < 2:
-            continue
-        value = float(mean_abs_effect(np.array([values[name] for name in run])))
-        moved = mean_abs_effect(np.stack([draws[name] for name in run], axis=-1))
-        absent = len(names) - len(run)
-        units = sum(estimate.n for estimate in estimates if estimate.group in run)
-        note = f"over {', '.join(run)}" + (f"; {absent} of the usual tests not run or undefined" if absent else "")
-        chance = mean_abs_effect(_permuted([tests[name] for name in run], settings))
-        details = {"n_permutations": len(chance), "chance": float(np.mean(chance)), "chance_sd": float(np.std(chance))}
-        p = permutation_p(value, chance, 0.0)
-        place = replace(blank, measure=MEAN, by="family", group=domain, n=len(run))
-        known = replace(place, value=value, p=p, details=details, note=note)
-        yield with_interval(known, moved, settings, units)
+        run = [judged[name] for name in names if name in judged and np.isfinite(judged[name].row.value)]
+        if len(run) > 1:
+            yield _average(replace(blank, measure=MEAN, by="family", group=domain), run, len(names) - len(run), settings)
 
 
-def _judge(test: Test, blank: Estimate, settings: Settings, *, tested: bool) -> tuple[Estimate, Floats]:
-    """One test over the words that have a vector; missing if a set has too few of them or there is no spread.
+def reads_targets(measure: Entry) -> bool:
+    """Return whether a measure is of the associations of two sets of targets."""
+    return set(measure.parameters) == {"x", "y"}
+
+
+def _average(row: Estimate, run: Sequence[Judged], absent: int, settings: Settings) -> Estimate:
+    """The mean |d| over tests; p is from permuting the targets of each."""
+    measure, names = catalog.find("measures", MEAN), [one.test.name for one in run]
+    draws = mean_abs_effect(np.stack([one.draws for one in run], axis=-1))
+    chance = mean_abs_effect(np.stack([_permuted(one.test, effect_size, settings) for one in run], axis=-1))
+    value = float(mean_abs_effect(np.array([one.row.value for one in run])))
+    note = f"over {', '.join(names)}" + (f"; {absent} of the usual tests not run or undefined" if absent else "")
+    details = {"n_permutations": len(chance), "chance": float(np.mean(chance)), "chance_sd": float(np.std(chance))}
+    row = replace(row, n=len(run), value=value, p=permutation_p(value, chance, 0.0), details=details, note=note)
+    return with_interval(row, measure, sum(one.row.n for one in run), draws, settings)
+
+
+def _blank(test: Test, measure: Entry, blank: Estimate) -> Estimate:
+    """An estimate of a test with its value, or with the reason why it has none."""
+    row = replace(blank, measure=measure.name, by="test", group=test.name, **missing_columns(test.missing))
+    row = replace(row, n=len(test.x) + len(test.y), neutral=neutral_of(measure))
+    if test.few:
+        why = f" ({', '.join(test.missing)})" if test.missing else ""
+        return replace(row, note=too_few(test.few, FEWEST, "word", why))
+    value = float(measure.function(test.x, test.y))
+    return replace(row, value=value, note="undefined: the associations have no spread" if np.isnan(value) else "")
+
+
+def _judge(test: Test, measure: Entry, blank: Estimate, settings: Settings, *, tested: bool) -> Judged:
+    """The effect size of one test over the words that have a vector.
 
     Without `tested` it has no p and no interval: the mean over tests needs only the value and the draws.
     """
-    nothing = np.full(1, np.nan)
-    known = replace(blank, measure=EFFECT, by="test", group=test.name, **counted(test.missing))
-    known = replace(known, n=len(test.x) + len(test.y))
-    if test.few:
-        why = f" ({', '.join(test.missing)})" if test.missing else ""
-        return replace(known, note=too_few(test.few, FEWEST, "word", why)), nothing
-    value = float(effect_size(test.x, test.y))
-    if np.isnan(value):
-        return replace(known, note="undefined: the associations have no spread"), nothing
+    row = _blank(test, measure, blank)
+    if np.isnan(row.value):
+        return Judged(test, row, np.full(1, np.nan))
     draws = effect_draws(test.x, test.y, generator(settings.seed, "bootstrap", test.name), settings.resamples)
     if not tested:
-        return replace(known, value=value), draws
+        return Judged(test, row, draws)
     p, exact = split_p(test.x, test.y, generator(settings.seed, "splits", test.name))
-    splits = comb(known.n, len(test.x))
+    splits = comb(row.n, len(test.x))
     note = f"exact p over {splits:,} splits" if exact else f"p from {SHUFFLES:,} shuffles"
     details = {"n_splits": splits} if exact else {"n_shuffles": SHUFFLES}
     note += "; X and Y of unequal size" if len(test.x) != len(test.y) else ""
-    low, high = effect_interval(value, draws, (len(test.x), len(test.y)), settings.confidence)
-    return replace(known, value=value, p=p, details=details, note=note, low=low, high=high), draws
+    low, high = effect_interval(row.value, draws, (len(test.x), len(test.y)), settings.confidence)
+    return Judged(test, replace(row, p=p, details=details, note=note, low=low, high=high), draws)
 
 
-def _permuted(tests: Sequence[Test], settings: Settings) -> Floats:
-    """Effect sizes after permuting the targets of each test between X and Y: draws × tests.
+def _judge_own(test: Test, measure: Entry, blank: Estimate, settings: Settings) -> Estimate:
+    """Another measure of a test: the interval resamples the targets of X and of Y, p permutes them between the two."""
+    row = _blank(test, measure, blank)
+    if np.isnan(row.value):
+        return row
+    rng = generator(settings.seed, "bootstrap", test.name)
+    (draws,) = bootstrap_sets(measure.function, [(test.x, test.y)], settings.resamples, rng)
+    if not np.isnan(row.neutral):
+        row = replace(row, p=permutation_p(row.value, _permuted(test, measure.function, settings), row.neutral))
+    return with_interval(row, measure, row.n, draws, settings)
+
+
+def _permuted(test: Test, statistic: Statistic, settings: Settings) -> Floats:
+    """A statistic after permuting the targets of a test between X and Y.
 
     Tests of equally many targets are permuted alike, since some are about the same words.
     """
-    found = []
-    for test in tests:
-        both, n = np.concatenate([test.x, test.y]), len(test.x)
-        rng = generator(settings.seed, "permuted", str(n), str(len(both)))
-        orders = Design.independent(len(both)).orders(settings.resamples, rng)
-        found.append(np.concatenate([effect_size(both[some[:, :n]], both[some[:, n:]]) for some in orders]))
-    return np.stack(found, axis=-1)
+    rng = generator(settings.seed, "permuted", str(len(test.x)), str(len(test.x) + len(test.y)))
+    return permuted_sets(statistic, (test.x, test.y), settings.resamples, rng)
 
 
 def effect_draws(x: Floats, y: Floats, rng: np.random.Generator, resamples: int) -> Floats:
@@ -172,10 +203,4 @@ def effect_draws(x: Floats, y: Floats, rng: np.random.Generator, resamples: int)
 
     Resampling them too would unbalance the frames that sentences of A and B share, and so shrink every d.
     """
-    return effect_draws_alike([(x, y)], rng, resamples)[0]
-
-
-def effect_draws_alike(sets: Sequence[tuple[Floats, Floats]], rng: np.random.Generator, resamples: int) -> list[Floats]:
-    """`effect_draws` for several models: the same targets are drawn for all of them."""
-    index = [np.concatenate(list(Design.independent(len(targets)).indices(resamples, rng))) for targets in sets[0]]
-    return [effect_size(x[index[0]], y[index[1]]) for x, y in sets]
+    return bootstrap_sets(effect_size, [(x, y)], resamples, rng)[0]
