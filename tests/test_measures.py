@@ -31,11 +31,15 @@ from tiltmeter.stats.measured import (
     TOO_FEW_DEFINED,
     has_exact_test,
     interval_of,
-    p_value,
+    p_values,
     stratum_of,
     wins_and_losses,
 )
 from tiltmeter.stats.resampling import Sample
+
+
+def p_value(measure: Any, sample: Sample, value: float, sides: tuple[str, str], rng: Any, settings: Settings) -> float:
+    return p_values(measure, [sample], [value], sides, rng, settings)[0]
 
 
 def test_identical_scores_are_neutral_and_no_spread_is_missing() -> None:

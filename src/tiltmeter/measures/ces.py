@@ -33,20 +33,27 @@ def ces(effects: NDArray[np.float64], variances: NDArray[np.float64]) -> NDArray
     >>> round(float(ces(np.array([0.5, 0.0]), np.array([0.04, 0.05]))), 6)
     0.26
     """
-    weights = 1.0 / (variances + between_variance(effects, variances)[0][..., None])
+    return combined_effect(effects, variances)
+
+
+def combined_effect(
+    effects: NDArray[np.float64], variances: NDArray[np.float64], counts: NDArray[np.float64] | float = 1.0
+) -> NDArray[np.float64]:
+    """Combine effects of which each counts so many times."""
+    weights = counts / (variances + between_variance(effects, variances, counts)[0][..., None])
     return np.asarray(np.sum(weights * effects, axis=-1) / np.sum(weights, axis=-1), dtype=np.float64)
 
 
 def between_variance(
-    effects: NDArray[np.float64], variances: NDArray[np.float64]
+    effects: NDArray[np.float64], variances: NDArray[np.float64], counts: NDArray[np.float64] | float = 1.0
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """τ² and Q of DerSimonian and Laird: τ² = max(0, (Q − (N − 1))/c), w = 1/V, c = Σw − Σw²/Σw."""
-    weights = 1.0 / variances
+    weights = counts / variances
     total = np.sum(weights, axis=-1)
     # Σw(e − fixed mean)² is Σwe² − (Σwe)²/Σw without the loss of digits when the effects are alike.
     fixed = np.sum(weights * effects, axis=-1) / total
     q = np.sum(weights * (effects - fixed[..., None]) ** 2, axis=-1)
-    c = total - np.sum(weights**2, axis=-1) / total
+    c = total - np.sum(weights / variances, axis=-1) / total
     excess = q - (effects.shape[-1] - 1)
     tau = np.divide(excess, c, out=np.zeros_like(np.asarray(q)), where=(c > 0) & (excess > 0))
     return np.asarray(tau, dtype=np.float64), np.asarray(q, dtype=np.float64)

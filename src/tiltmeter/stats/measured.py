@@ -249,10 +249,3 @@ def _centre(draws: Floats, of_the_rest: Floats) -> float:
     """
     both = (draws + of_the_rest)[~np.isnan(draws + of_the_rest)]
     return float(np.mean(both) / 2) if len(both) else float("nan")
-
-
-def p_value(
-    measure: Entry, sample: Sample, value: float, sides: tuple[str, str], rng: np.random.Generator, settings: Settings
-) -> float:
-    """p of one sample, as in `p_values`."""
-    return p_values(measure, [sample], [value], sides, rng, settings)[0]

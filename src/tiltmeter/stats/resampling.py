@@ -195,30 +195,19 @@ def exchange_models(
 
 
 def exchange_sums(
-    design: Design,
-    models: tuple[Floats, Floats],
-    groups: Sequence[Ints],
-    value: Callable[[Floats], Floats],
-    n: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, bool]:
-    """Do as `exchange_models` for a value of sums over groups of rows: the last two axes are groups and columns."""
-    ours, theirs = models
+    design: Design, models: tuple[Floats, Floats], groups: Sequence[Ints], n: int, rng: np.random.Generator
+) -> tuple[Floats, Floats, bool]:
+    """Add up groups of rows after exchanging two models in random clusters: exchanges × groups × columns of either model.
+
+    The last value says whether all ways were tried.
+    """
     ways, is_exact = design.flip(n, rng)
-    own = [np.stack([rows[at].sum(0) for at in groups]) for rows in models]
-    found = []
+    change, parts = models[1] - models[0], []
     for flip in ways:
         here = flip[:, design.cluster].astype(np.float64)
-        moved = np.stack([here[:, at] @ (theirs[at] - ours[at]) for at in groups], axis=1)
-        found.append(value(own[0] + moved) - value(own[1] - moved))
-    return np.concatenate(found), is_exact
-
-
-def exchange_sides(first: Floats, second: Floats, n: int, rng: np.random.Generator) -> tuple[Floats, Floats, bool]:
-    """Sums of two sides after exchanging them in random rows (exchanges × columns), and whether all ways were tried."""
-    ways, is_exact = Design.independent(len(first)).flip(n, rng)
-    moved = np.concatenate([flip.astype(np.float64) @ (second - first) for flip in ways])
-    return first.sum(0) + moved, second.sum(0) - moved, is_exact
+        parts.append(np.stack([here[:, at] @ change[at] for at in groups], axis=1))
+    moved, (ours, theirs) = np.concatenate(parts), (np.stack([rows[at].sum(0) for at in groups]) for rows in models)
+    return ours + moved, theirs - moved, is_exact
 
 
 def permuted(measure: Entry, sample: Sample, rng: np.random.Generator, repeats: int) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Group, Polarity
-from tiltmeter.display import significant_text
-from tiltmeter.families.associations.ceat_groups import ABSENT, COMBINED, POLE, judge_groups
+from tiltmeter.families.associations.ceat_groups import ABSENT, COMBINED, POLE, by_the_model, judge_groups, with_combined
 from tiltmeter.families.associations.facts import Facts, Floats, draws_of, fact, too_few
-from tiltmeter.measures.ces import Combined, random_effects
+from tiltmeter.families.associations.seat import SIDES, tests_of
+from tiltmeter.measures.ces import random_effects
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.kit.vectors import spread
 from tiltmeter.measures.single_effect import single_effect
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2**25
 """Numbers held at once: draws × attributes × width."""
-SIDES = ("X", "Y", "A", "B")
 CONTEXT, QUANTITY = "context", "mean effect over draws"
 """Kinds of rows: a word of a test of two sets, or a word of a group. A word of its poles is `POLE`."""
 
@@ -133,20 +131,19 @@ def judge_ceat(
 
 def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
     """X and Y against A and B, as published: p is one-sided."""
-    for name, of_test in rows.groupby("test", sort=False):
-        there = of_test[of_test["usable"].astype(bool)]
-        sizes = {side: int((there["set"] == side).sum()) for side in SIDES}
-        lost = +Counter({ABSENT: len(of_test) - len(there)})
-        known = replace(
-            blank, measure=COMBINED, by="test", group=str(name), n=sizes["X"] + sizes["Y"], **missing_columns(lost)
-        )
-        few = [(side, n) for side, n in sizes.items() if n < FEWEST]
-        if few:
-            yield replace(known, note=too_few(few, FEWEST, "word", " with contexts"))
+    for test in tests_of(rows):
+        row = replace(blank, measure=COMBINED, by="test", group=test.name, **missing_columns(test.missing))
+        row = replace(row, n=test.sizes["X"] + test.sizes["Y"])
+        if test.few:
+            yield replace(row, note=too_few(test.few, FEWEST, "word", " with contexts"))
             continue
-        drawn = draws[draws["test"] == name]
+        drawn = draws[draws["test"] == test.name]
         combined = random_effects(*(drawn[column].to_numpy(dtype=np.float64) for column in ("effect", "variance")))
-        yield _numbers(known, combined, drawn["variance"].mean(), len(drawn), settings)
+        if not np.isfinite(combined.ces):
+            yield replace(row, note="undefined: no variance in some draw")
+            continue
+        row = with_combined(row, combined, drawn["variance"].mean(), len(drawn), "one-sided p, as published")
+        yield by_the_model(replace(row, p=combined.p), combined, settings)
 
 
 def _mean(drawn: Drawn, words: Sequence[str]) -> Floats:
@@ -154,22 +151,6 @@ def _mean(drawn: Drawn, words: Sequence[str]) -> Floats:
     for word in words:
         total += drawn.take(word)
     return np.asarray(total / len(words), dtype=np.float64)
-
-
-def _numbers(row: Estimate, combined: Combined, variance: float, n: int, settings: Settings) -> Estimate:
-    from scipy.stats import norm
-
-    if not np.isfinite(combined.ces):
-        return replace(row, note="undefined: no variance in some draw")
-    reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
-    shown = (
-        f"mean V = {significant_text(variance, 4)}, Q = {significant_text(combined.q, 4)}, τ² = "
-        f"{significant_text(combined.tau_squared, 4)}"
-    )
-    note = f"{n:,} draws; {shown}; one-sided p, as published"
-    details = {"n_draws": n, "mean_v": variance, "q": combined.q, "tau2": combined.tau_squared}
-    low, high = combined.ces - reach, combined.ces + reach
-    return replace(row, value=combined.ces, low=low, high=high, p=combined.p, details=details, note=note)
 
 
 def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:

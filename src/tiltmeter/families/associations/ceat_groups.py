@@ -14,10 +14,10 @@ from tiltmeter.benchmarks.kit.association import FEWEST
 from tiltmeter.display import significant_text
 from tiltmeter.families.associations.domains import VARIANCE, domain_estimate, domain_of_words
 from tiltmeter.families.associations.facts import Floats
-from tiltmeter.measures.ces import Combined, random_effects
+from tiltmeter.measures.ces import Combined, combined_effect, random_effects
 from tiltmeter.measures.kit.vectors import spread
 from tiltmeter.stats.design import Design, generator
-from tiltmeter.stats.estimates import Estimate, missing_columns
+from tiltmeter.stats.estimates import Estimate, joined, missing_columns
 from tiltmeter.stats.measured import bootstrap_test, with_interval
 from tiltmeter.stats.settings import Settings
 
@@ -83,22 +83,21 @@ def effects_of(draws: pd.DataFrame, words: Sequence[str]) -> Floats:
 
 
 def _combine_words(row: Estimate, domain: str, effects: Floats, settings: Settings) -> tuple[Estimate, Words | None]:
+    from scipy.stats import norm
+
     n_words, n = effects.shape
     variances = _variances(effects)
     combined = random_effects(effects.mean(axis=0), variances)
     if not np.isfinite(combined.ces):
         note = "undefined: no variance in some draw (for example, a single word that is always in the same context)"
         return replace(row, note=note), None
-    tau = combined.tau_squared if n_words > 1 else 0.0  # for one word Q is N − 1 up to rounding
-    why = ONE_WORD if n_words == 1 else NO_TAU if tau == 0 else ""
-    shown = (
-        f"{n:,} draws; mean V = {significant_text(variances.mean(), 4)}, Q = {significant_text(combined.q, 4)}, τ² = "
-        f"{significant_text(tau, 4)}"
-    )
-    details = {"n_draws": n, "mean_v": float(variances.mean()), "q": combined.q, "tau2": tau}
-    row = replace(row, value=combined.ces, details=details, note="; ".join(filter(None, (shown, why, "two-sided p"))))
+    if n_words == 1:  # Q is N − 1 up to rounding
+        combined = combined._replace(tau_squared=0.0)
+    why = ONE_WORD if n_words == 1 else NO_TAU if combined.tau_squared == 0 else ""
+    row = with_combined(row, combined, float(variances.mean()), n, why, "two-sided p")
     resampled = resample_words(effects, settings, row.group)
-    model = _by_the_model(row, combined, settings)
+    p = 2 * float(norm.sf(abs(combined.ces) / combined.standard_error))
+    model = by_the_model(replace(row, p=p), combined, settings)
     row = model if n_words == 1 else _by_resampling(row, resampled, n_words, settings)
     return row, Words(domain, row.group, effects, combined.ces, resampled)
 
@@ -111,12 +110,20 @@ def _by_resampling(row: Estimate, resampled: Floats, n_words: int, settings: Set
     return replace(found, p=bootstrap_test(measure, n_words, row.value, resampled, settings)) if has_test else found
 
 
-def _by_the_model(row: Estimate, combined: Combined, settings: Settings) -> Estimate:
+def with_combined(row: Estimate, combined: Combined, variance: float, n: int, *remarks: str) -> Estimate:
+    """Fill in a combined effect of n draws with what it was combined from."""
+    numbers = {"mean V": variance, "Q": combined.q, "τ²": combined.tau_squared}
+    shown = ", ".join(f"{name} = {significant_text(number, 4)}" for name, number in numbers.items())
+    details = dict(zip(("n_draws", "mean_v", "q", "tau2"), (n, *numbers.values()), strict=True))
+    return replace(row, value=combined.ces, details=details, note=joined(f"{n:,} draws; {shown}", *remarks))
+
+
+def by_the_model(row: Estimate, combined: Combined, settings: Settings) -> Estimate:
+    """Fill in the interval of the random-effects model."""
     from scipy.stats import norm
 
     reach = float(norm.ppf(0.5 + settings.confidence / 2)) * combined.standard_error
-    p = float(2 * norm.sf(abs(combined.ces) / combined.standard_error))
-    return replace(row, low=combined.ces - reach, high=combined.ces + reach, p=p)
+    return replace(row, low=combined.ces - reach, high=combined.ces + reach)
 
 
 def _variances(effects: Floats) -> Floats:
@@ -142,20 +149,8 @@ def resample_words(effects: Floats, settings: Settings, group: str) -> Floats:
         variance = (words @ squares - n_words * mean**2) / max(1, n_words - 1)
         single = (words > 0).sum(axis=1) == 1
         variance[single] = alone[words[single].argmax(axis=1)][:, None]
-        parts.append(_combined(mean, np.maximum(variance, 1e-12), draws))
+        parts.append(combined_effect(mean, np.maximum(variance, 1e-12), draws))
     return np.concatenate(parts)
-
-
-def _combined(effects: Floats, variances: Floats, counts: Floats) -> Floats:
-    """DerSimonian and Laird's combination over the last axis, every draw taken as often as it was drawn."""
-    weights = counts / variances
-    total = weights.sum(axis=1)
-    fixed = (weights * effects).sum(axis=1) / total
-    q = (weights * (effects - fixed[:, None]) ** 2).sum(axis=1)
-    c = total - (weights / variances).sum(axis=1) / total
-    tau = np.maximum(0.0, (q - (effects.shape[1] - 1)) / c)
-    weights = counts / (variances + tau[:, None])
-    return np.asarray((weights * effects).sum(axis=1) / weights.sum(axis=1), dtype=np.float64)
 
 
 def _domain(row: Estimate, groups: Sequence[Words], settings: Settings) -> Estimate:

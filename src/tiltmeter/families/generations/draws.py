@@ -70,7 +70,8 @@ def exchanged_models(
     """Differences of a value of the groups' sums after exchanging two models in random prompts, or clusters of prompts."""
     design = Design.clustered(pair[0].clusters.codes if pair[0].clusters else np.arange(len(pair[0].sums)))
     rng = generator(settings.seed, "exchanging models", pair[0].benchmark)
-    return exchange_sums(design, (pair[0].sums, pair[1].sums), groups, value, settings.resamples, rng)
+    ours, theirs, is_exact = exchange_sums(design, (pair[0].sums, pair[1].sums), groups, settings.resamples, rng)
+    return value(ours) - value(theirs), is_exact
 
 
 def column_of(sums: Floats, name: str) -> Floats:

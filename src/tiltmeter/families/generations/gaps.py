@@ -25,11 +25,11 @@ from tiltmeter.families.generations.draws import (
 from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.studentised import group_test, left_out, permuted
 from tiltmeter.judges.kit.error_rates import errors_text
-from tiltmeter.stats.design import generator
+from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.estimates import Estimate, joined
 from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.measured import DrawnShare, share_difference_interval, with_interval
-from tiltmeter.stats.resampling import exchange_sides
+from tiltmeter.stats.resampling import exchange_sums
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 from tiltmeter.stats.units import PROMPTS, Units, units_of
@@ -124,9 +124,10 @@ def _paired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows,
     units = units_of(first[:, 0], None if codes is None else np.arange(len(first)), judged.called)
     draws = np.split(drawn(np.concatenate([first, second], axis=1), settings, judged.benchmark, PAIRED), 2, axis=1)
     rng = generator(settings.seed, "exchanging", judged.benchmark, *pair)
-    *exchanged, is_exact = exchange_sides(first, second, settings.resamples, rng)
+    design, every = Design.independent(len(first)), np.arange(len(first))
+    *exchanged, is_exact = exchange_sums(design, (first, second), [every], settings.resamples, rng)
     value = float(gap_of(measure, first.sum(0), second.sum(0)))
-    row = replace(row, value=value, p=permutation_p(value, gap_of(measure, *exchanged), 0.0, is_exact=is_exact))
+    row = replace(row, value=value, p=permutation_p(value, gap_of(measure, *exchanged)[:, 0], 0.0, is_exact=is_exact))
     both = Side(first.sum(0), draws[0], units), Side(second.sum(0), draws[1], units)
     within = f" in {units.n} {units.called}" if codes is not None else ""
     found = _gap(row, measure, both, units, settings, f"{len(shared)} sets{within}", errors_text(judged.errors))

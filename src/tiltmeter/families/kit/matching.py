@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,19 +11,8 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 
-class OfModel(Protocol):
-    """Something about one model and one benchmark."""
-
-    @property
-    def model(self) -> str:
-        """Name of the model."""
-
-    @property
-    def benchmark(self) -> str:
-        """Name of the benchmark."""
-
-
-Cell = TypeVar("Cell", bound=OfModel)
+Cell = TypeVar("Cell", bound=Any)
+"""Something about one `model` and one `benchmark`."""
 
 
 def of_two_models(

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.slots.fills import Fills, fills_of
-from tiltmeter.families.slots.questions import Question, is_own, questions_of
+from tiltmeter.families.slots.questions import Question, questions_of
 from tiltmeter.stats.estimates import Estimate, corrected, details_of, each_corrected, joined, missing_columns
 from tiltmeter.stats.measured import neutral_of
 from tiltmeter.stats.resampling import Sample, generator
@@ -36,16 +35,16 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     from the sign test. Columns in `by` with more than one value are taken apart too ("group × target"). Measures over whom
     a sentence is about have rows `all` and `bias_type`.
     """
-    asked = (together for fills in fills_of(answers, by) for together in questions_of(fills, measures, by))
-    yield from each_corrected(row for together in asked for row in _tested([_estimate(one, settings) for one in together]))
+    asked = (together for fills in fills_of(answers, by) for together in questions_of(fills, measures, by) if together)
+    yield from each_corrected(row for together in asked for row in _tested(together, settings))
 
 
-def _tested(rows: list[Estimate]) -> Iterator[Estimate | list[Estimate]]:
-    """Test the rows of a column together. Where both ways are given, either is the same test."""
-    measure = catalog.find("measures", rows[0].measure) if rows else None
-    if measure is None or is_own(measure):
+def _tested(together: Sequence[Question], settings: Settings) -> Iterator[Estimate | list[Estimate]]:
+    """Estimate what is tested together. Where both ways are given, either is the same test."""
+    rows = [_estimate(question, settings) for question in together]
+    if together[0].pair is None:
         yield from rows
-    elif measure.spec.both_ways:
+    elif together[0].measure.spec.both_ways:
         for one, other in zip(corrected(rows[::2]), rows[1::2], strict=True):
             yield from (one, replace(other, p_holm=one.p_holm, corrected_over=one.corrected_over))
     else:
