@@ -12,7 +12,7 @@ from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import FEWEST
 from tiltmeter.catalog import Entry
 from tiltmeter.families.associations.ceat_groups import COMBINED, effects_of, resample_words
-from tiltmeter.families.associations.estimate import averages_of, estimate
+from tiltmeter.families.associations.estimate import averages_of, estimate, why_refused
 from tiltmeter.families.associations.facts import Floats, too_few
 from tiltmeter.families.associations.seat import MEAN, Test, reads_targets, tests_of
 from tiltmeter.families.kit.answers import Answers
@@ -59,6 +59,9 @@ def _rows(
         rows = [row for row in kind if row.measure in names]
         yield [row for row in rows if row.by != "family"]
         yield from (row for row in rows if row.by == "family")
+    refused = [(measure, why) for measure in measures if (why := why_refused(measure))]
+    tables = here.table, there.table
+    yield from (replace(_place(*tables, "", measure.name, "all", "all"), note=why) for measure, why in refused)
     yield list(_estimated(here, there, [measure for measure in measures if measure.name in NO_INTERVAL], settings))
 
 

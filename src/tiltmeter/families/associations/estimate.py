@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.associations.ceat import judge_ceat
 from tiltmeter.families.associations.facts import DRAW_COLUMNS
 from tiltmeter.families.associations.ilps import judge_ilps
 from tiltmeter.families.associations.kurita import judge_kurita
-from tiltmeter.families.associations.seat import judge_seat
+from tiltmeter.families.associations.seat import judge_seat, reads_targets
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.stats.estimates import Estimate, each_corrected
 from tiltmeter.stats.settings import Settings
@@ -19,6 +22,10 @@ from tiltmeter.storage.progress import watched
 
 if TYPE_CHECKING:
     import pandas as pd
+
+NOT_STORED = (
+    "not computed: of a measure of one's own stored answers have x and y (associations of two sets of targets), not {}"
+)
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
@@ -36,6 +43,9 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
             averages = averages_of(answers, str(model), str(benchmark))
             draws = draws_of_cell(answers, str(model), str(benchmark))
             yield from each_corrected(_judge(rows, draws, blank, averages, wanted, settings))
+            blank = replace(blank, by="all", group="all", neutral=np.nan)
+            refused = ((measure, why_refused(measure)) for measure in measures)
+            yield from (replace(blank, measure=measure.name, note=why) for measure, why in refused if why)
             advance(1)
 
 
@@ -59,6 +69,13 @@ def _judge(
                 yield from judge_ceat(of_scorer, draws[draws["scorer"] == scorer], known, wanted, settings)
             else:
                 yield from judge_ilps(of_scorer, known, wanted, settings)
+
+
+def why_refused(measure: Entry) -> str:
+    """Return why a measure of one's own cannot be computed from stored answers; empty if it can."""
+    if reads_targets(measure) or catalog.owner("measures", measure.name) == "tiltmeter":
+        return ""
+    return NOT_STORED.format(", ".join(measure.parameters))
 
 
 def averages_of(answers: Answers, model: str, benchmark: str) -> Mapping[str, Sequence[str]]:
