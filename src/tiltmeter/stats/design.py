@@ -120,6 +120,10 @@ class Design:
         for index in self._drawn(n, rng, rows, cells):
             yield np.bincount(index.ravel(), minlength=index.size).astype(np.float64).reshape(index.shape)
 
+    def drawn_sums(self, rows: Floats, n: int, rng: np.random.Generator, cells: int = CELLS_AT_ONCE) -> Floats:
+        """Add up rows of the clusters that are drawn: draws × columns."""
+        return np.concatenate([weights @ rows for weights in self.bootstrap(n, rng, cells)])
+
     def weights(self, n: int, rng: np.random.Generator) -> Floats:
         """Make all rows of `bootstrap` at once."""
         return np.concatenate([np.empty((0, self.n_clusters)), *self.bootstrap(n, rng)])

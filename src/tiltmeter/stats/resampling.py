@@ -16,17 +16,7 @@ from tiltmeter.stats.units import ITEMS, Units, units_of
 
 Pair = tuple[Mapping[str, Any], Mapping[str, Any]]
 """Columns of two models."""
-__all__ = [
-    "Floats",
-    "Ints",
-    "Sample",
-    "bootstrap",
-    "bootstrap_alike",
-    "exchange_models",
-    "exchanged",
-    "generator",
-    "statistic",
-]
+__all__ = ["Floats", "Ints", "Sample", "generator"]
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def exchanged_sets(statistic: Statistic, models: tuple[Sets, Sets], n: int, rng:
 
 def mean_draws(values: Floats, n: int, rng: np.random.Generator) -> Floats:
     """Compute the mean of resampled units, the first axis."""
-    return np.concatenate([weights @ values / len(values) for weights in Design.independent(len(values)).bootstrap(n, rng)])
+    return Design.independent(len(values)).drawn_sums(values, n, rng) / len(values)
 
 
 def estimate_mean(row: Estimate, measure: Entry, values: Floats, rng: np.random.Generator, settings: Settings) -> Estimate:

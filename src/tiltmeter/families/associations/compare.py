@@ -141,20 +141,19 @@ def _average(row: Difference, tests: dict[str, tuple[Sets, Sets]], settings: Set
 
 def _attributes(ours: Answers, theirs: Answers, settings: Settings) -> Iterator[Difference]:
     """ILPS and Kurita's direction of it: a mean over attributes, over those that both models were queried about."""
-    tables = [part.table[part.table["asked"].isin(("ilps", "kurita"))] for part in (ours, theirs)]
-    if not len(tables[0]) or not len(tables[1]):
-        return
     keys = ["quantity", "scorer", "domain", "test", "set"]
+    tables = [part.table[part.table["asked"].isin(("ilps", "kurita"))] for part in (ours, theirs)]
     reference = dict(list(tables[1].groupby(keys, sort=False)))
     for key, here in tables[0].groupby(keys, sort=False):
-        there = reference.get(key)
-        if there is None:
+        if key not in reference:
             continue
         quantity, scorer, _, test, group = map(str, key)
         by, name = ("attributes", test) if quantity == "ilps_kurita" else ("group", group)
-        both = here.set_index("text")["value"].to_frame("ours").join(there.set_index("text")["value"].rename("theirs"))
+        values = [side.set_index("text")["value"].rename(which) for which, side in enumerate((here, reference[key]))]
+        both = values[0].to_frame().join(values[1])
         whole = both.dropna().to_numpy(dtype=np.float64)
-        row = replace(_place(here, there, scorer, quantity, by, name), n=len(whole), n_missing=len(both) - len(whole))
+        row = _place(here, reference[key], scorer, quantity, by, name)
+        row = replace(row, n=len(whole), n_missing=len(both) - len(whole))
         if len(whole) < FEWEST:
             yield replace(row, note=too_few([(name, len(whole))], FEWEST, "attribute", " for both models"))
             continue

@@ -32,11 +32,10 @@ def domain_of_words(
         return replace(row, note="not computed: fewer than 2 groups")
     rng = generator(settings.seed, "domain", row.group, row.scorer)
     chance = permuted_spread(np.concatenate(list(words)), names_of_rows(words), rng, settings.resamples)
-    p = permutation_p(float(group_variance(np.array([of_group.mean() for of_group in words]))), chance, 0.0)
+    observed = float(group_variance(np.array([of_group.mean() for of_group in words])))
     note = "sample variance; words resampled for the interval, permuted across groups for p"
-    row = replace(row, value=float(group_variance(groups)), p=p, note=note)
-    n_words, measure = sum(len(of_group) for of_group in words), catalog.find("measures", VARIANCE)
-    return with_interval(row, measure, n_words, group_variance(resampled.T), settings)
+    row, draws = replace(row, value=float(group_variance(groups)), note=note), group_variance(resampled.T)
+    return _finished(row, observed, chance, draws, sum(map(len, words)), settings)
 
 
 def domain_estimate(row: Estimate, scores: Floats, settings: Settings, groups: Floats | None = None) -> Estimate:
@@ -59,5 +58,10 @@ def domain_estimate(row: Estimate, scores: Floats, settings: Settings, groups: F
     draws, chance = spread_over_shared_units(
         scores, generator(settings.seed, "domain", row.group, row.scorer), settings.resamples
     )
-    row, measure = replace(row, p=permutation_p(row.value, chance, 0.0)), catalog.find("measures", VARIANCE)
-    return with_interval(row, measure, scores.shape[1], draws, settings)
+    return _finished(row, row.value, chance, draws, scores.shape[1], settings)
+
+
+def _finished(row: Estimate, observed: float, chance: Floats, draws: Floats, n: int, settings: Settings) -> Estimate:
+    """Fill in the p of what was observed, and the interval of so many units."""
+    row = replace(row, p=permutation_p(observed, chance, 0.0))
+    return with_interval(row, catalog.find("measures", VARIANCE), n, draws, settings)

@@ -80,11 +80,8 @@ def why_refused(measure: Entry) -> str:
 
 def averages_of(answers: Answers, model: str, benchmark: str) -> Mapping[str, Sequence[str]]:
     """The sets of tests whose mean |d| papers report, from the manifest."""
-    for manifest in answers.manifests:
-        if (manifest["model"]["shown_as"], manifest["benchmark"]["name"]) == (model, benchmark):
-            averages: Mapping[str, Sequence[str]] = manifest.get("associations", {}).get("averages", {})
-            return averages
-    return {}
+    averages: Mapping[str, Sequence[str]] = answers.manifest_of(model, benchmark).get("associations", {}).get("averages", {})
+    return averages
 
 
 def draws_of_cell(answers: Answers, model: str, benchmark: str) -> pd.DataFrame:

@@ -10,14 +10,13 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import FAMILY
-from tiltmeter.families.generations.draws import exchanged_models, measured
+from tiltmeter.families.generations.draws import Floats, compare_sums, measured
 from tiltmeter.families.generations.estimate import Part, applies, is_gap, is_spread, parts_of
 from tiltmeter.families.generations.gap_differences import gap_differences, spread_differences
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.generations.refusals import measures_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import common_places, of_two_models
-from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, each_corrected
 from tiltmeter.stats.settings import Settings
 
@@ -71,11 +70,14 @@ def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: 
     part = parts[0]
     missing = sum(sum(one.reasons(part.rows).values()) for one in pair)
     place = (ours.benchmark, FAMILY, ours.scorer, measure.name, part.by, part.group, ours.model, theirs.model)
-    known = Difference(*place, n=len(part.rows), n_missing=missing, details={**ours.details, **part.units.details})
-    values = [float(measured(measure, one.sums)) for one in parts]
-    draws = [measured(measure, one.draws) for one in parts]
-    exchanged = partial(exchanged_models, pair, [part.rows], lambda sums: measured(measure, sums[:, 0]), settings)
-    return paired_difference(known, values, draws, measure, settings, units=part.units, exchanged=exchanged)
+    row = Difference(*place, n=len(part.rows), n_missing=missing, details={**ours.details, **part.units.details})
+    draws = [one.draws[:, None] for one in parts]
+    return compare_sums(row, measure, pair, [part.rows], partial(of_one, measure), draws, part.units, settings)
+
+
+def of_one(measure: Entry, sums: Floats) -> Floats:
+    """A measure of the first group's sums."""
+    return measured(measure, sums[..., 0, :])
 
 
 def _nothing(ours: Judged, second: str, measure: Entry) -> Difference:

@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.judge_scores import SUMS, Judged
 from tiltmeter.stats.design import Design, generator
+from tiltmeter.stats.differences import paired_difference
+from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.resampling import exchange_sums
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.units import Units
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -25,8 +28,7 @@ def drawn(sums: Floats, settings: Settings, *labels: str) -> Floats:
     The same labels and the same number of prompts give the same draws, so models and judges share them.
     """
     rng = generator(settings.seed, "generations", *labels, str(len(sums)))
-    draws = Design.independent(len(sums)).bootstrap(settings.resamples, rng, CELLS_AT_ONCE)
-    return np.concatenate([weights @ sums for weights in draws])
+    return Design.independent(len(sums)).drawn_sums(sums, settings.resamples, rng, CELLS_AT_ONCE)
 
 
 def by_cluster(sums: Floats, codes: Ints | None) -> Floats:
@@ -64,14 +66,26 @@ def drawn_together(judged: Judged, sums: Floats, settings: Settings, *labels: st
     return drawn(by_cluster(sums, codes), settings, judged.benchmark, *labels)
 
 
-def exchanged_models(
-    pair: tuple[Judged, Judged], groups: Sequence[Ints], value: Callable[[Floats], Floats], settings: Settings
-) -> tuple[Floats, bool]:
-    """Differences of a value of the groups' sums after exchanging two models in random prompts, or clusters of prompts."""
-    design = Design.clustered(pair[0].clusters.codes if pair[0].clusters else np.arange(len(pair[0].sums)))
-    rng = generator(settings.seed, "exchanging models", pair[0].benchmark)
-    ours, theirs, is_exact = exchange_sums(design, (pair[0].sums, pair[1].sums), groups, settings.resamples, rng)
-    return value(ours) - value(theirs), is_exact
+def compare_sums(
+    row: Difference,
+    measure: Entry,
+    pair: tuple[Judged, Judged],
+    groups: Sequence[Ints],
+    value: Callable[[Floats], Floats],
+    draws: Sequence[Floats],
+    units: Units,
+    settings: Settings,
+) -> Difference:
+    """Compare a value of the groups' sums (the last two axes) by two models."""
+
+    def exchanged() -> tuple[Floats, bool]:
+        design = Design.clustered(pair[0].clusters.codes if pair[0].clusters else np.arange(len(pair[0].sums)))
+        rng = generator(settings.seed, "exchanging models", pair[0].benchmark)
+        ours, theirs, is_exact = exchange_sums(design, (pair[0].sums, pair[1].sums), groups, settings.resamples, rng)
+        return value(ours) - value(theirs), is_exact
+
+    now = [float(value(np.stack([one.sums[at].sum(0) for at in groups]))) for one in pair]
+    return paired_difference(row, now, [value(one) for one in draws], measure, settings, units=units, exchanged=exchanged)
 
 
 def column_of(sums: Floats, name: str) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,31 +10,29 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.described import FAMILY
-from tiltmeter.families.generations.draws import Floats, Ints, drawn_group, exchanged_models
+from tiltmeter.families.generations.draws import Floats, Ints, compare_sums, drawn_group
 from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN, minus_mean
 from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.spread import spread_of
 from tiltmeter.families.generations.studentised import lone_groups
-from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.settings import Settings
 
 Pair = tuple[Judged, Judged]
-Value = Callable[[Floats], Floats]
 
 
 def gap_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -> Iterator[list[Difference]]:
     """Every group's gap to the mean of its domain, by the first of two aligned models minus by the second."""
     for domain, groups in _domains(pair).items():
-        draws = _draws(pair, groups, settings)
+        draws, rows = _draws(pair, groups, settings), list(groups.values())
         for measure in measures:
-            rows = []
-            for n, (name, at) in enumerate(groups.items()):
-                base = _base(pair, measure, (MEAN, f"{name}{SIGN}{OF_ALL}{domain}"), at)
-                values = _values(pair, groups, draws, partial(_gap, measure, n))
-                rows.append(paired_difference(base, *values, measure, settings, units=pair[0].units(at)))
-            yield rows
+            known = [_base(pair, measure, (MEAN, f"{name}{SIGN}{OF_ALL}{domain}"), at) for name, at in groups.items()]
+            gaps = [partial(_gap, measure, n) for n in range(len(rows))]
+            yield [
+                compare_sums(row, measure, pair, rows, gap, draws, pair[0].units(at), settings)
+                for row, gap, at in zip(known, gaps, rows, strict=True)
+            ]
 
 
 def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -> Iterator[list[Difference]]:
@@ -44,16 +42,13 @@ def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings
     for measure in measures:
         rows = []
         for domain, groups in domains.items():
-            every = np.concatenate(list(groups.values()))
-            base = _base(pair, measure, ("domain", domain), every)
-            now, draws = _values(pair, groups, drawn[domain], partial(spread_of, measure))
+            every, value = np.concatenate(list(groups.values())), partial(spread_of, measure)
+            row, units = _base(pair, measure, ("domain", domain), every), pair[0].units(every)
+            row = compare_sums(row, measure, pair, list(groups.values()), value, drawn[domain], units, settings)
             if len(every) <= len(groups) or len(lone_groups(pair[0], groups)) == len(groups):
                 note = f"no interval and no p: fewer than {FEWEST} {pair[0].called} in each group"
-                rows.append(replace(base, value=now[0], baseline_value=now[1], difference=now[0] - now[1], note=note))
-                continue
-            exchanged = partial(exchanged_models, pair, list(groups.values()), partial(spread_of, measure), settings)
-            units = pair[0].units(every)
-            rows.append(paired_difference(base, now, draws, measure, settings, units=units, exchanged=exchanged))
+                row = replace(row, low=np.nan, high=np.nan, p=np.nan, details={}, note=note)
+            rows.append(row)
         yield rows
 
 
@@ -80,9 +75,3 @@ def _base(pair: Pair, measure: Entry, place: tuple[str, str], rows: Ints) -> Dif
 def _draws(pair: Pair, groups: dict[str, Ints], settings: Settings) -> list[Floats]:
     """Sums of the same drawn prompts for both models: draws × groups × columns."""
     return [np.stack([drawn_group(one, at, settings, name) for name, at in groups.items()], axis=1) for one in pair]
-
-
-def _values(pair: Pair, groups: dict[str, Ints], draws: Sequence[Floats], value: Value) -> tuple[list[float], list[Floats]]:
-    """The value of each model, and the values of its draws."""
-    now = [float(value(np.stack([one.sums[at].sum(0) for at in groups.values()]))) for one in pair]
-    return now, [value(one) for one in draws]

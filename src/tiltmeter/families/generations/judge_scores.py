@@ -176,12 +176,10 @@ def _judged(place: tuple[str, str, str], rows: pd.DataFrame, prompts: pd.DataFra
 
 
 def _judge_facts(answers: Answers, model: str, benchmark: str, judge: str) -> dict[str, Any]:
-    for manifest in answers.manifests:
-        if (manifest["model"]["shown_as"], manifest["benchmark"]["name"]) == (model, benchmark):
-            facts: dict[str, Any] | None = manifest.get("judges", {}).get(judge)
-            if facts is not None:
-                return facts | {"polar": "positive" in facts.get("cuts", {}) or facts["notion"] in ("sentiment", "regard")}
-    return {}
+    facts: dict[str, Any] | None = answers.manifest_of(model, benchmark).get("judges", {}).get(judge)
+    if facts is None:
+        return {}
+    return facts | {"polar": "positive" in facts.get("cuts", {}) or facts["notion"] in ("sentiment", "regard")}
 
 
 def agreement(first: Answers, model: str, benchmark: str, scorers: tuple[str, str]) -> tuple[pd.DataFrame, Floats]:

@@ -40,6 +40,22 @@ class Question:
     curve: bool = False
     details: Details = field(default_factory=dict)
 
+    @classmethod
+    def of(
+        cls,
+        measure: Entry,
+        scorer: str,
+        place: tuple[str, str],
+        rows: Ints,
+        values: Floats,
+        counted: tuple[int, str],
+        **fixed: NDArray[Any],
+    ) -> Question:
+        """Ask for a measure of some rows of all texts: `counted` are the number of texts, and why there is no estimate."""
+        name = "called" if "called" in measure.parameters else "score"
+        of_rows = {key: array[..., rows] for key, array in fixed.items()}
+        return cls(measure, scorer, *place, rows, {name: values[:, rows]}, of_rows, *counted)
+
     def about(self, measure: Entry, side: Bools) -> Question:
         """Ask for a measure that reads no groups of some of these texts."""
         varying, fixed = (
@@ -90,26 +106,20 @@ def _plain(facts: Facts, measure: Entry, called: Mapping[str, Floats], by: Seque
     if measure.spec.among:
         places += [("group", group, np.flatnonzero(member)) for group, member in facts.members.items()]
     for scorer, values in _read(facts, measure, called).items():
-        name = "called" if "called" in measure.parameters else "score"
         for place, group, rows in places:
-            n, lacking = _counted(facts, measure, rows)
-            fixed = {"truth": facts.truth[rows]}
-            yield Question(measure, scorer, place, group, rows, {name: values[:, rows]}, fixed, n, lacking)
+            counted = _counted(facts, measure, rows)
+            yield Question.of(measure, scorer, (place, group), rows, values, counted, truth=facts.truth)
 
 
 def _groups(facts: Facts, measure: Entry, called: Mapping[str, Floats]) -> Iterator[Question]:
     """A group against the background: all other texts; for areas also those that name another group."""
-    everything = np.arange(len(facts.truth))
+    rows, naming = _among(facts, measure, np.arange(len(facts.truth))), _naming(facts)
     for scorer, values in _read(facts, measure, called).items():
-        name = "called" if "called" in measure.parameters else "score"
         for group, member in facts.members.items():
-            rows = _among(facts, measure, everything)
-            n, lacking = _counted(facts, measure, np.flatnonzero(member))
-            fixed = {"truth": facts.truth[rows], "member": member[rows]}
-            yield Question(measure, scorer, "group", group, rows, {name: values[:, rows]}, fixed, n, lacking)
-            if name == "score" and (naming := _naming(facts)) is not None:
-                fixed = {"truth": facts.truth[naming], "member": member[naming]}
-                yield Question(measure, NAMED, "group", group, naming, {name: values[:, naming]}, fixed, n, lacking)
+            counted, fixed = _counted(facts, measure, np.flatnonzero(member)), {"truth": facts.truth, "member": member}
+            yield Question.of(measure, scorer, ("group", group), rows, values, counted, **fixed)
+            if "called" not in measure.parameters and naming is not None:
+                yield Question.of(measure, NAMED, ("group", group), naming, values, counted, **fixed)
 
 
 def _all_groups(facts: Facts, measure: Entry) -> Iterator[Question]:
@@ -119,8 +129,8 @@ def _all_groups(facts: Facts, measure: Entry) -> Iterator[Question]:
     named = [group for group, size in sizes.items() if size]
     for scorer, rows, groups in ((PROBABILITY, everything, named), (NAMED, _naming(facts), most)):
         if rows is not None and groups:
-            fixed = {"truth": facts.truth[rows], "members": _matrix(facts, groups)[:, rows]}
-            yield Question(measure, scorer, "all", "all", rows, {"score": facts.score[:, rows]}, fixed, len(rows))
+            fixed = {"truth": facts.truth, "members": _matrix(facts, groups)}
+            yield Question.of(measure, scorer, ("all", "all"), rows, facts.score, (len(rows), ""), **fixed)
 
 
 def _domains(
@@ -131,15 +141,15 @@ def _domains(
     for domain, groups in facts.domains.items():
         members = _matrix(facts, groups)
         rows = np.flatnonzero(members.any(axis=0))
-        fixed = {"truth": facts.truth[rows], "members": members[:, rows]}
         with_rate = int((members & ~facts.truth).any(axis=1).sum())
         lacking = "" if with_rate > 1 else f"not computed: {with_rate} group(s) of {domain} have texts that are not toxic"
-        by, name = ("threshold", f"{domain} {scorer}") if curve else ("domain", domain)
-        n = int((~facts.truth[rows]).sum())
+        place = ("threshold", f"{domain} {scorer}") if curve else ("domain", domain)
+        counted = int((~facts.truth[rows]).sum()), lacking
+        asked = Question.of(measure, scorer, place, rows, values, counted, truth=facts.truth, members=members)
         details: Details = {"n_groups": with_rate}
         if threshold is not None:
             details = {**details, "domain": domain, "threshold": threshold}
-        yield Question(measure, scorer, by, name, rows, {"called": values[:, rows]}, fixed, n, lacking, curve, details)
+        yield replace(asked, curve=curve, details=details)
 
 
 def _curve(facts: Facts, measure: Entry) -> Iterator[Question]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
+from tiltmeter.families.kit.matching import common_places
 from tiltmeter.families.pairs.flags import scored_items
 from tiltmeter.families.pairs.headline import SCORERS as HEADLINE
 from tiltmeter.families.pairs.headline import ordered_scorers
@@ -66,7 +67,7 @@ class PairEvidence(Evidence):
 
     def manifest(self, model: str, benchmark: str) -> dict[str, Any]:
         """The manifest of a model's scores on a benchmark; empty for imported scores."""
-        return next((manifest for manifest in self.scores.manifests if _place(manifest) == (model, benchmark)), {})
+        return self.scores.manifest_of(model, benchmark)
 
     def tokens(self, model: str, benchmark: str, views: Iterable[str]) -> Any | None:
         """The stored observations of the first available view, as a table of tokens; None if there is none."""
@@ -108,9 +109,4 @@ def align(pairs: Sequence[Paired], roles: Sequence[str] = ("stereo", "anti")) ->
         complete.append(set(paired.groups["item"].to_numpy()[there]))
     shared = set.intersection(*complete)
     order = [item for item in pairs[0].groups["item"] if item in shared]
-    return [paired.take(_places(paired, order)) for paired in pairs]
-
-
-def _places(paired: Paired, items: Sequence[str]) -> Any:
-    position = {item: n for n, item in enumerate(paired.groups["item"])}
-    return np.array([position[item] for item in items], dtype=np.int64)
+    return [paired.take(common_places(order, paired.groups["item"].array)[1]) for paired in pairs]

@@ -12,12 +12,11 @@ import numpy as np
 from tiltmeter import catalog, figures
 from tiltmeter.display import share_text
 from tiltmeter.errors import RunError
-from tiltmeter.families.generations.compare import aligned
-from tiltmeter.families.generations.draws import drawn_together, exchanged_models, measured
+from tiltmeter.families.generations.compare import aligned, of_one
+from tiltmeter.families.generations.draws import compare_sums, drawn_together, measured
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
-from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
@@ -106,18 +105,15 @@ def _share(judged: Judged, settings: Settings) -> dict[str, Any]:
 def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
     measure = catalog.find("measures", MEASURE)
     pair = aligned(hot, cold)
-    values = [float(measured(measure, one.sums.sum(0))) for one in pair]
     both = drawn_together(pair[0], np.concatenate([one.sums for one in pair], axis=1), settings, "pair")
-    width, every = pair[0].sums.shape[1], np.arange(len(pair[0].sums))
-    draws = [measured(measure, both[:, :width]), measured(measure, both[:, width:])]
-    units = pair[0].units(every)
-    exchanged = partial(exchanged_models, pair, [every], lambda sums: measured(measure, sums[:, 0]), settings)
+    every, units = np.arange(len(pair[0].sums)), pair[0].units(np.arange(len(pair[0].sums)))
     known = Difference(hot.benchmark, "generations", hot.judge, MEASURE, "all", "all", hot.model, cold.model, n=units.n)
-    row = paired_difference(known, values, draws, measure, settings, units=units, exchanged=exchanged)
+    draws = np.split(both[:, None], 2, axis=-1)
+    row = compare_sums(known, measure, pair, [every], partial(of_one, measure), draws, units, settings)
     return {
         "model": hot.model, "benchmark": hot.benchmark, "judge": hot.judge, "from": cold.temperature, "to": hot.temperature,
-        "negative_from": values[1], "negative_to": values[0], "difference": row.difference, "low": row.low, "high": row.high,
-        "p": row.p, "prompts": units.prompts, "note": row.note,
+        "negative_from": row.baseline_value, "negative_to": row.value, "difference": row.difference,
+        "low": row.low, "high": row.high, "p": row.p, "prompts": units.prompts, "note": row.note,
     } | _clusters(units)  # fmt: skip
 
 
