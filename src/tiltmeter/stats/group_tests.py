@@ -52,8 +52,7 @@ class Pieces:
         table = np.zeros((design.n_clusters, self.n_groups, self.sums.shape[1]))
         table[self.cluster, self.group] = self.sums
         of_clusters = Design(np.arange(design.n_clusters), design.stratum_of_cluster)
-        weights = of_clusters.weights(n, rng)
-        return (weights @ table.reshape(len(table), -1)).reshape(n, *table.shape[1:])
+        return of_clusters.drawn_sums(table.reshape(len(table), -1), n, rng).reshape(n, *table.shape[1:])
 
     def summed(self) -> Floats:
         """Groups × columns, as they are."""

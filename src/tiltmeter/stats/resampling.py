@@ -133,11 +133,6 @@ def places_of(parts: Ints) -> list[slice | Ints]:
     return slices
 
 
-def bootstrap(measure: Entry, sample: Sample, rng: np.random.Generator, resamples: int) -> Floats:
-    """The measure on resampled items."""
-    return bootstrap_alike(measure, [sample], rng, resamples)[0]
-
-
 def bootstrap_alike(measure: Entry, samples: Sequence[Sample], rng: np.random.Generator, resamples: int) -> list[Floats]:
     """The measure on resampled items, for samples of the same items by different models: all samples share each draw."""
     values: list[list[Floats]] = [[] for _ in samples]

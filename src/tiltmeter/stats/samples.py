@@ -83,7 +83,7 @@ def compare_samples(
     row: Difference,
     measure: Entry,
     samples: Sequence[Sample],
-    streams: Streams | tuple[np.random.Generator],
+    streams: Sequence[np.random.Generator],
     settings: Settings,
     units: Units | None = None,
 ) -> Difference:
@@ -100,7 +100,7 @@ def compare_samples(
     units = units_for(measure, samples[0]) if units is None else units
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
     draws = bootstrap_together(measure, samples, streams[0], settings.resamples)
-    exchanged = partial(exchanged_models, measure, samples, streams[1], settings.resamples) if len(streams) > 1 else None
+    exchanged = partial(exchanged_models, measure, samples, streams[1], settings.resamples) if streams[1:] else None
     if not has_exact_test(measure) or measure.spec.proportion is None or samples[0].cluster is not None:
         return paired_difference(row, values, draws, measure, settings, units=units, exchanged=exchanged)
     ours, theirs = (sides_of(measure, sample) > 0 for sample in samples)

@@ -55,9 +55,8 @@ def domain_estimate(row: Estimate, scores: Floats, settings: Settings, groups: F
     row = replace(
         row, value=float(group_variance(scores.mean(axis=1) if groups is None else groups)), note="sample variance"
     )
-    draws, chance = spread_over_shared_units(
-        scores, generator(settings.seed, "domain", row.group, row.scorer), settings.resamples
-    )
+    rng = generator(settings.seed, "domain", row.group, row.scorer)
+    draws, chance = spread_over_shared_units(scores, rng, settings.resamples)
     return _finished(row, row.value, chance, draws, scores.shape[1], settings)
 
 

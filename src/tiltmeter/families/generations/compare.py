@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.described import FAMILY
+from tiltmeter.families.generations.described import FAMILY, difference_of
 from tiltmeter.families.generations.draws import Floats, compare_sums, measured
 from tiltmeter.families.generations.estimate import Part, applies, is_gap, is_spread, parts_of
 from tiltmeter.families.generations.gap_differences import gap_differences, spread_differences
@@ -58,19 +56,16 @@ def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
 
     What is drawn of one must be drawn of the other, also where that one has texts of other groups besides.
     """
-    known = [np.flatnonzero(one.sums[:, 0] > 0) for one in (ours, theirs)]
-    items = [one.prompts["item"].iloc[at].array for one, at in zip((ours, theirs), known, strict=True)]
-    here, there = common_places(*items)
-    first = ours.take(known[0][here])
-    return first, replace(theirs.take(known[1][there]), clusters=first.clusters)
+    known = ours.sums[:, 0] > 0, theirs.sums[:, 0] > 0
+    here, there = common_places(ours.prompts["item"].array, theirs.prompts["item"].array, known)
+    first = ours.take(here)
+    return first, replace(theirs.take(there), clusters=first.clusters)
 
 
 def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: Entry, settings: Settings) -> Difference:
-    ours, theirs = pair
     part = parts[0]
-    missing = sum(sum(one.reasons(part.rows).values()) for one in pair)
-    place = (ours.benchmark, FAMILY, ours.scorer, measure.name, part.by, part.group, ours.model, theirs.model)
-    row = Difference(*place, n=len(part.rows), n_missing=missing, details={**ours.details, **part.units.details})
+    row = difference_of(pair, measure, (part.by, part.group), part.rows)
+    row = replace(row, details={**pair[0].details, **part.units.details})
     draws = [one.draws[:, None] for one in parts]
     return compare_sums(row, measure, pair, [part.rows], partial(of_one, measure), draws, part.units, settings)
 

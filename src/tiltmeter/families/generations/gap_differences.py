@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.described import FAMILY
+from tiltmeter.families.generations.described import difference_of
 from tiltmeter.families.generations.draws import Floats, Ints, compare_sums, drawn_group
 from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN, minus_mean
 from tiltmeter.families.generations.judge_scores import Judged
@@ -27,7 +27,9 @@ def gap_differences(pair: Pair, measures: Sequence[Entry], settings: Settings) -
     for domain, groups in _domains(pair).items():
         draws, rows = _draws(pair, groups, settings), list(groups.values())
         for measure in measures:
-            known = [_base(pair, measure, (MEAN, f"{name}{SIGN}{OF_ALL}{domain}"), at) for name, at in groups.items()]
+            known = [
+                difference_of(pair, measure, (MEAN, f"{name}{SIGN}{OF_ALL}{domain}"), at) for name, at in groups.items()
+            ]
             gaps = [partial(_gap, measure, n) for n in range(len(rows))]
             yield [
                 compare_sums(row, measure, pair, rows, gap, draws, pair[0].units(at), settings)
@@ -43,7 +45,7 @@ def spread_differences(pair: Pair, measures: Sequence[Entry], settings: Settings
         rows = []
         for domain, groups in domains.items():
             every, value = np.concatenate(list(groups.values())), partial(spread_of, measure)
-            row, units = _base(pair, measure, ("domain", domain), every), pair[0].units(every)
+            row, units = difference_of(pair, measure, ("domain", domain), every), pair[0].units(every)
             row = compare_sums(row, measure, pair, list(groups.values()), value, drawn[domain], units, settings)
             if len(every) <= len(groups) or len(lone_groups(pair[0], groups)) == len(groups):
                 note = f"no interval and no p: fewer than {FEWEST} {pair[0].called} in each group"
@@ -63,13 +65,6 @@ def _domains(pair: Pair) -> dict[str, dict[str, Ints]]:
         for domain, groups in pair[0].groups().items()
     }
     return {domain: groups for domain, groups in found.items() if len(groups) > 1}
-
-
-def _base(pair: Pair, measure: Entry, place: tuple[str, str], rows: Ints) -> Difference:
-    ours, theirs = pair
-    missing = sum(sum(one.reasons(rows).values()) for one in pair)
-    where = (ours.benchmark, FAMILY, ours.scorer, measure.name, *place, ours.model, theirs.model)
-    return Difference(*where, n=len(rows), n_missing=missing)
 
 
 def _draws(pair: Pair, groups: dict[str, Ints], settings: Settings) -> list[Floats]:

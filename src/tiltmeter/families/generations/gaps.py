@@ -12,20 +12,11 @@ from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.clusters import SETS
 from tiltmeter.families.generations.described import described
-from tiltmeter.families.generations.draws import (
-    COLUMN,
-    Floats,
-    Ints,
-    by_cluster,
-    drawn,
-    drawn_group,
-    gap_of,
-    measured,
-)
+from tiltmeter.families.generations.draws import COLUMN, by_cluster, drawn, drawn_group, gap_of, measured
 from tiltmeter.families.generations.judge_scores import Judged
 from tiltmeter.families.generations.studentised import group_test, left_out, permuted
 from tiltmeter.judges.kit.error_rates import errors_text
-from tiltmeter.stats.design import Design, generator
+from tiltmeter.stats.design import Design, Floats, Ints, generator
 from tiltmeter.stats.estimates import Estimate, joined
 from tiltmeter.stats.intervals import FEWEST
 from tiltmeter.stats.measured import DrawnShare, share_difference_interval, with_interval

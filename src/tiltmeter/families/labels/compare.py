@@ -12,7 +12,7 @@ from tiltmeter.families.kit.matching import common_places, of_two_models
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.estimate import FAMILY, extra_columns, tested_together
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.resample import counts_of, drawn, exchanged_models, seeds_of, units_of_question
+from tiltmeter.families.labels.resample import counts_of, drawn, exchanged_models, seeds_of, units_of
 from tiltmeter.stats.differences import paired_difference
 from tiltmeter.stats.estimates import Difference, each_corrected
 from tiltmeter.stats.settings import Settings
@@ -52,7 +52,7 @@ def _difference(pair: Pair, both: tuple[Facts, Facts], counts: Sequence[Floats],
         return replace(known, note=asked.lacking or pair[1].lacking)
     found = [drawn(question, facts, settings, counts) for question, facts in zip(pair, both, strict=True)]
     draws = [one.both(seeds_of(facts, settings)) for one, facts in zip(found, both, strict=True)]
-    sides = [units_of_question(question, facts, one) for question, facts, one in zip(pair, both, found, strict=True)]
+    sides = [units_of(question, facts, one) for question, facts, one in zip(pair, both, found, strict=True)]
     units = min(sides, key=lambda side: side.df)
     seeds = {len(one.values) for one in found}
     # Exchanging texts leaves out the noise of training, so alone it serves single seeds; one-sided measures take the wider.

@@ -24,6 +24,10 @@ CURVE = tuple(round(0.05 * n, 2) for n in range(1, 20))
 ARROW = " → "
 
 
+Place = tuple[str, str, str]
+"""How texts are read, and the column and group that a number is about."""
+
+
 @dataclass(frozen=True)
 class Question:
     """One measure of some texts. `varying` is what differs between seeds (seeds × rows); `fixed` is the same for all."""
@@ -42,27 +46,18 @@ class Question:
 
     @classmethod
     def of(
-        cls,
-        measure: Entry,
-        scorer: str,
-        place: tuple[str, str],
-        rows: Ints,
-        values: Floats,
-        counted: tuple[int, str],
-        **fixed: NDArray[Any],
+        cls, measure: Entry, place: Place, rows: Ints, values: Floats, counted: tuple[int, str], fixed: Mapping[str, Bools]
     ) -> Question:
         """Ask for a measure of some rows of all texts: `counted` are the number of texts, and why there is no estimate."""
         name = "called" if "called" in measure.parameters else "score"
         of_rows = {key: array[..., rows] for key, array in fixed.items()}
-        return cls(measure, scorer, *place, rows, {name: values[:, rows]}, of_rows, *counted)
+        return cls(measure, *place, rows, {name: values[:, rows]}, of_rows, *counted)
 
     def about(self, measure: Entry, side: Bools) -> Question:
         """Ask for a measure that reads no groups of some of these texts."""
-        varying, fixed = (
-            {name: values[:, side] for name, values in self.varying.items()},
-            {"truth": self.fixed["truth"][side]},
-        )
-        return replace(self, measure=measure, rows=self.rows[side], varying=varying, fixed=fixed, n=int(side.sum()))
+        varying = {name: values[:, side] for name, values in self.varying.items()}
+        part = replace(self, measure=measure, rows=self.rows[side], varying=varying, n=int(side.sum()))
+        return replace(part, fixed={"truth": self.fixed["truth"][side]})
 
 
 def called_of(facts: Facts) -> dict[str, Floats]:
@@ -108,7 +103,7 @@ def _plain(facts: Facts, measure: Entry, called: Mapping[str, Floats], by: Seque
     for scorer, values in _read(facts, measure, called).items():
         for place, group, rows in places:
             counted = _counted(facts, measure, rows)
-            yield Question.of(measure, scorer, (place, group), rows, values, counted, truth=facts.truth)
+            yield Question.of(measure, (scorer, place, group), rows, values, counted, {"truth": facts.truth})
 
 
 def _groups(facts: Facts, measure: Entry, called: Mapping[str, Floats]) -> Iterator[Question]:
@@ -117,9 +112,9 @@ def _groups(facts: Facts, measure: Entry, called: Mapping[str, Floats]) -> Itera
     for scorer, values in _read(facts, measure, called).items():
         for group, member in facts.members.items():
             counted, fixed = _counted(facts, measure, np.flatnonzero(member)), {"truth": facts.truth, "member": member}
-            yield Question.of(measure, scorer, ("group", group), rows, values, counted, **fixed)
+            yield Question.of(measure, (scorer, "group", group), rows, values, counted, fixed)
             if "called" not in measure.parameters and naming is not None:
-                yield Question.of(measure, NAMED, ("group", group), naming, values, counted, **fixed)
+                yield Question.of(measure, (NAMED, "group", group), naming, values, counted, fixed)
 
 
 def _all_groups(facts: Facts, measure: Entry) -> Iterator[Question]:
@@ -130,7 +125,7 @@ def _all_groups(facts: Facts, measure: Entry) -> Iterator[Question]:
     for scorer, rows, groups in ((PROBABILITY, everything, named), (NAMED, _naming(facts), most)):
         if rows is not None and groups:
             fixed = {"truth": facts.truth, "members": _matrix(facts, groups)}
-            yield Question.of(measure, scorer, ("all", "all"), rows, facts.score, (len(rows), ""), **fixed)
+            yield Question.of(measure, (scorer, "all", "all"), rows, facts.score, (len(rows), ""), fixed)
 
 
 def _domains(
@@ -143,12 +138,11 @@ def _domains(
         rows = np.flatnonzero(members.any(axis=0))
         with_rate = int((members & ~facts.truth).any(axis=1).sum())
         lacking = "" if with_rate > 1 else f"not computed: {with_rate} group(s) of {domain} have texts that are not toxic"
-        place = ("threshold", f"{domain} {scorer}") if curve else ("domain", domain)
-        counted = int((~facts.truth[rows]).sum()), lacking
-        asked = Question.of(measure, scorer, place, rows, values, counted, truth=facts.truth, members=members)
-        details: Details = {"n_groups": with_rate}
+        place = (scorer, "threshold", f"{domain} {scorer}") if curve else (scorer, "domain", domain)
+        counted, fixed = (int((~facts.truth[rows]).sum()), lacking), {"truth": facts.truth, "members": members}
+        asked, details = Question.of(measure, place, rows, values, counted, fixed), dict[str, Any](n_groups=with_rate)
         if threshold is not None:
-            details = {**details, "domain": domain, "threshold": threshold}
+            details |= {"domain": domain, "threshold": threshold}
         yield replace(asked, curve=curve, details=details)
 
 

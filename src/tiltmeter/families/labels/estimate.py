@@ -16,15 +16,7 @@ from tiltmeter.display import share_text
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
-from tiltmeter.families.labels.resample import (
-    counts_of,
-    drawn,
-    gap_interval,
-    groups_p,
-    seeds_of,
-    under_chance,
-    units_of_question,
-)
+from tiltmeter.families.labels.resample import counts_of, drawn, gap_interval, groups_p, seeds_of, under_chance, units_of
 from tiltmeter.stats.estimates import Estimate, each_corrected
 from tiltmeter.stats.measured import neutral_of, with_interval
 from tiltmeter.stats.settings import Settings
@@ -86,7 +78,7 @@ def _estimate_question(question: Question, facts: Facts, counts: Sequence[Floats
     n_draws, share = found.texts.shape[1], found.seeds_share
     details = {**row.details, "seeds_share": share, "n_resamples": n_draws}
     row = replace(row, value=found.value, p=p_value(question, facts, found.value, settings), details=details)
-    units, draws = units_of_question(question, facts, found), found.both(seeds_of(facts, settings))
+    units, draws = units_of(question, facts, found), found.both(seeds_of(facts, settings))
     row = with_interval(row, question.measure, units, draws, settings, _of_seeds(share), _fewer(n_draws, settings))
     if spec.difference_of:
         rate = catalog.find("measures", spec.difference_of)

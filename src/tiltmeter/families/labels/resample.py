@@ -110,7 +110,7 @@ def exchanged_models(pair: tuple[Question, Question], facts: Facts, settings: Se
     return exchange_models(design, (asked.varying, pair[1].varying), mean_over_seeds, settings.resamples, rng)
 
 
-def units_of_question(question: Question, facts: Facts, drawn_values: TwoLevels) -> Units:
+def units_of(question: Question, facts: Facts, drawn_values: TwoLevels) -> Units:
     """Count the independent texts, or clusters of texts, of a question; with several seeds these are a second level."""
     clusters = facts.clusters[question.rows]
     n = len(np.unique(clusters))
@@ -164,7 +164,7 @@ def gap_interval(
     for side in (question.fixed["member"], ~question.fixed["member"]):
         part = question.about(rate, side)
         found = drawn(part, facts, settings, counts)
-        sides.append(DrawnShare(found.value, found.both(stream), units_of_question(part, facts, found)))
+        sides.append(DrawnShare(found.value, found.both(stream), units_of(part, facts, found)))
     return share_difference_interval(sides[0], sides[1], settings)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import common_places, of_two_models
@@ -36,10 +34,9 @@ def compare(
 
 def aligned(ours: Fills, theirs: Fills) -> tuple[Fills, Fills]:
     """Both on the sentences that both models could fill, in the order of the first."""
-    places = [np.flatnonzero([reason is None for reason in fills.reason]) for fills in (ours, theirs)]
-    items = [fills.groups["item"].iloc[at].array for fills, at in zip((ours, theirs), places, strict=True)]
-    here, there = common_places(*items)
-    return ours.take(places[0][here]), theirs.take(places[1][there])
+    known = [[reason is None for reason in fills.reason] for fills in (ours, theirs)]
+    here, there = common_places(ours.groups["item"].array, theirs.groups["item"].array, (known[0], known[1]))
+    return ours.take(here), theirs.take(there)
 
 
 def _differences(asked: tuple[list[Question], list[Question]], settings: Settings) -> Difference | list[Difference]:

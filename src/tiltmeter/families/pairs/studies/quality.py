@@ -18,7 +18,7 @@ from tiltmeter.families.pairs.evidence import PairEvidence
 from tiltmeter.families.pairs.flags import FLAGS, Bools, Limits, flags_of
 from tiltmeter.families.pairs.paired import Floats, Paired, choose_measures
 from tiltmeter.stats.measured import interval_of, stratum_of
-from tiltmeter.stats.resampling import Sample, bootstrap, generator, statistic
+from tiltmeter.stats.resampling import Sample, bootstrap_alike, generator, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 from tiltmeter.studies.kit.finding import Finding
@@ -110,7 +110,7 @@ def _side_by_side(complete: Paired, kept: Bools, entry: Entry, settings: Setting
     row: dict[str, Any] = {}
     for name, sample in (("", whole), ("_kept", rest)):
         value = float(statistic(entry, sample.columns, sample.parts))
-        draws = bootstrap(entry, sample, generator(settings.seed, *label), settings.resamples)
+        (draws,) = bootstrap_alike(entry, [sample], generator(settings.seed, *label), settings.resamples)
         low, high, _ = interval_of(entry, len(sample), value, draws, settings)
         row |= {f"n{name}": len(sample), f"value{name}": value, f"low{name}": low, f"high{name}": high}
     change = row["value_kept"] - row["value"]
