@@ -117,6 +117,28 @@ def count_statistics(modules: Modules, *, own: bool) -> int:
     )
 
 
+def count_estimating(modules: Modules) -> int:
+    """Lines of modules of families, outside studies, that make rows of estimates or do statistics, and query no model."""
+    return sum(
+        len(code_lines(modules.sources[path]))
+        for path, tree in modules.trees.items()
+        if path.parts[0] == "families" and not {"studies", "debiasing", "kit"} & set(path.parts)
+        if not _queries(tree)
+        and any(_makes_rows(one) or _is_statistics(one, tree, False) for one in _functions({path: tree}))
+    )
+
+
+def _queries(tree: ast.Module) -> bool:
+    imported = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    return any(name.startswith(("tiltmeter.models", "tiltmeter.probes", "tiltmeter.scorers")) for name in imported)
+
+
+def _makes_rows(function: Function) -> bool:
+    """Return whether a function is declared to return estimates or differences."""
+    returned = {node.id for node in ast.walk(function.returns) if isinstance(node, ast.Name)} if function.returns else set()
+    return bool(returned & {"Difference", "Estimate"})
+
+
 def _is_statistics(function: Function, tree: ast.Module, own: bool) -> bool:
     called = list(_calls(function))
     methods = [call.func for call in called if isinstance(call.func, ast.Attribute)]
@@ -173,6 +195,7 @@ COUNTS: dict[str, Callable[[Modules], int]] = {
     "functions that resample, elsewhere": lambda modules: count_resampling(modules, in_stats=False),
     "lines of families with random numbers": lambda modules: count_statistics(modules, own=True),
     "lines of families with statistics": lambda modules: count_statistics(modules, own=False),
+    "lines of modules of families that estimate": count_estimating,
     "public functions with **kwargs": count_open_signatures,
 }
 

@@ -18,35 +18,35 @@ from tiltmeter.stats.significance import fisher_p
 DIFFERENCE = "|difference|"
 
 
-def contrast(one: Measured, other: Measured, measure: Entry, settings: Settings, lacking: str = "") -> Estimate:
+def contrast(first: Measured, second: Measured, measure: Entry, settings: Settings, lacking: str = "") -> Estimate:
     """Estimate |value of one group − of another| (paper 1, Table 3), from the draws that gave the intervals of the two.
 
     p: Fisher's exact test where each item is on one side or the other, else from the bootstrap of the difference.
 
     Args:
-        one: The estimate of one group with its draws.
-        other: That of the other group.
+        first: The estimate of one group with its draws.
+        second: That of the other group.
         measure: The measure.
         settings: Level of the interval.
         lacking: Why nothing can be computed, if so.
     """
-    rows = [one.row, other.row]
+    rows = [first.row, second.row]
     missing = sum((Counter(json.loads(row.missing) if row.missing else {}) for row in rows), Counter[str]())
     n, n_ties = sum(row.n for row in rows), sum(row.n_ties for row in rows)
-    row = replace(one.row, group=DIFFERENCE, n=n, n_ties=n_ties, neutral=0.0, note="", **missing_columns(missing))
+    row = replace(first.row, group=DIFFERENCE, n=n, n_ties=n_ties, neutral=0.0, note="", **missing_columns(missing))
     row = replace(row, value=np.nan, low=np.nan, high=np.nan, p=np.nan)
-    moved = one.row.value - other.row.value
-    if lacking or np.isnan(moved) or one.draws is None or other.draws is None:
+    moved = first.row.value - second.row.value
+    if lacking or np.isnan(moved) or first.draws is None or second.draws is None:
         return replace(row, note=lacking or "undefined for one of the two groups")
-    draws = one.draws - other.draws
+    draws = first.draws - second.draws
     draws = draws[~np.isnan(draws)]
     if len(draws) < MINIMUM_RESAMPLES:
         return replace(row, value=abs(moved), note="too few defined resamples for an interval")
     lowest, highest = measure.spec.range
     gaps = np.abs(draws)
     ends = bounded_interval(abs(moved), gaps, settings.confidence, (0.0, highest - lowest)) if np.ptp(gaps) else NONE
-    if one.sides and other.sides:
-        p, how = fisher_p(*one.sides, *other.sides), "by Fisher's exact test"
+    if first.sides and second.sides:
+        p, how = fisher_p(*first.sides, *second.sides), "by Fisher's exact test"
     else:
         if measure.spec.is_one_sided:  # take out the bias of resampling, as in `bounded_interval`
             draws = draws - (draws.mean() - moved)

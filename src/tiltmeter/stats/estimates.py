@@ -196,9 +196,9 @@ def joined(*remarks: str) -> str:
     return "; ".join(filter(None, remarks))
 
 
-def each_corrected(found: Iterable[Row | list[Row]]) -> Iterator[Row]:
+def each_corrected(batches: Iterable[Row | list[Row]]) -> Iterator[Row]:
     """Yield rows one by one; those of a list are tested together and have Holm's correction over the list."""
-    for rows in found:
+    for rows in batches:
         yield from corrected(rows) if isinstance(rows, list) else (rows,)
 
 

@@ -183,18 +183,18 @@ def share_interval(share: float, draws: Floats, units: Units, settings: Settings
     return wilson_interval(share, texts, units.of_shares[0], settings.confidence)
 
 
-def share_difference_interval(one: DrawnShare, other: DrawnShare, settings: Settings) -> Ends:
+def share_difference_interval(first: DrawnShare, second: DrawnShare, settings: Settings) -> Ends:
     """Newcombe's interval of the difference of two shares, correlated as their draws are; none of too few items."""
-    sides = one, other
+    sides = first, second
     if min(side.units.n for side in sides) < 2 or min(side.units.m for side in sides) <= 1:
         return NONE
     if np.isnan([side.value for side in sides]).any():
         return NONE
-    ends = share_interval(*one, settings), share_interval(*other, settings)
-    both = np.isfinite(one.draws) & np.isfinite(other.draws)
+    ends = share_interval(*first, settings), share_interval(*second, settings)
+    both = np.isfinite(first.draws) & np.isfinite(second.draws)
     spreads = [float(np.std(side.draws[both])) if both.any() else 0.0 for side in sides]
-    together = float(np.corrcoef(one.draws[both], other.draws[both])[0, 1]) if min(spreads) > ROUNDING else 0.0
-    return difference_interval((one.value, other.value), ends, together)
+    together = float(np.corrcoef(first.draws[both], second.draws[both])[0, 1]) if min(spreads) > ROUNDING else 0.0
+    return difference_interval((first.value, second.value), ends, together)
 
 
 def _scaled(ends: Ends, factor: float) -> Ends:

@@ -23,7 +23,7 @@ Exchanges = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Totals:
-    """What a measure reads, added up within clusters."""
+    """Sums within clusters of the columns that a measure reads."""
 
     measure: Entry
     columns: Mapping[str, Floats]

@@ -29,7 +29,7 @@ def compare(
     Gaps are those of each group to the mean of its domain.
     """
     everything = judged_of(answers, by, settings.clusters)
-    models = of_two_models(everything, first, second, lambda one: (one.benchmark, one.scorer))
+    models = of_two_models(everything, first, second, lambda judged: (judged.benchmark, judged.scorer))
     yield from each_corrected(row for ours, theirs in models for row in _compare(ours, theirs, measures, by, settings))
 
 

@@ -1,4 +1,4 @@
-"""Answers of two models side by side: the same benchmarks and scorers, and the items that both have."""
+"""Answers of two models to the same items: cells of the same benchmark and scorer, and the items that both have."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def of_two_models(
             yield ours, reference[key(ours)]
 
 
-def common_places(ours: Sequence[Any], theirs: Sequence[Any], known: tuple[Any, Any] | None = None) -> tuple[Ints, Ints]:
+def common_places(ours: Sequence[Any], theirs: Sequence[Any], usable: tuple[Any, Any] | None = None) -> tuple[Ints, Ints]:
     """Find the items that both have: their places in either list, in the order of the first.
 
-    `known`: which items of either list count. Default: all.
+    `usable`: which items of either list count. Default: all.
 
     >>> [places.tolist() for places in common_places(["a", "b", "c"], ["c", "a"])]
     [[0, 2], [1, 0]]
     """
-    of_ours, of_theirs = known or ([True] * len(ours), [True] * len(theirs))
+    of_ours, of_theirs = usable or ([True] * len(ours), [True] * len(theirs))
     place = {item: n for n, item in enumerate(theirs) if of_theirs[n]}
     here = np.array([n for n, item in enumerate(ours) if of_ours[n] and item in place], dtype=np.int64)
     return here, np.array([place[ours[n]] for n in here], dtype=np.int64)

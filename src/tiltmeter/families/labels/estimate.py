@@ -39,9 +39,9 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
         yield from each_corrected([_estimate_question(one, facts, counts, settings) for one in some] for some in asked)
 
 
-def tested_together(asked: Iterable[Question]) -> Iterator[list[Question]]:
+def tested_together(estimands: Iterable[Question]) -> Iterator[list[Question]]:
     """The groups, or domains, of a measure, which are tested together."""
-    for _, together in groupby(asked, key=lambda question: (question.measure.name, question.scorer, question.by)):
+    for _, together in groupby(estimands, key=lambda question: (question.measure.name, question.scorer, question.by)):
         yield list(together)
 
 

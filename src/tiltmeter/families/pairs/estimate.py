@@ -128,14 +128,14 @@ def measure_alike(
     return known if contrasted else [Measured(one.row) for one in known]
 
 
-def _described(found: Measured, complete: Paired, measure: Entry) -> Measured:
+def _described(measured: Measured, complete: Paired, measure: Entry) -> Measured:
     """Add to an estimate what its clusters are, and where it is undefined."""
-    row = found.row
+    row = measured.row
     if np.isnan(row.value):
         return Measured(replace(row, note="undefined: fewer than 2 pairs, or all scores of a side are equal"))
     equal = "both score distributions are the same" if measure.spec.is_one_sided and row.value == row.neutral else ""
-    note = joined(equal, row.note, _left_out(found.parts, complete))
-    return replace(found, row=replace(row, details=complete.cluster_details, note=note))
+    note = joined(equal, row.note, _left_out(measured.parts, complete))
+    return replace(measured, row=replace(row, details=complete.cluster_details, note=note))
 
 
 def _rows(

@@ -39,13 +39,13 @@ def aligned(ours: Fills, theirs: Fills) -> tuple[Fills, Fills]:
     return ours.take(here), theirs.take(there)
 
 
-def _differences(asked: tuple[list[Question], list[Question]], settings: Settings) -> Difference | list[Difference]:
-    """What is tested together; a single number where it is about whom sentences are about."""
-    if not asked[0]:
+def _differences(questions: tuple[list[Question], list[Question]], settings: Settings) -> Difference | list[Difference]:
+    """Differences that are tested together; a single one where it is about whom sentences are about."""
+    if not questions[0]:
         return []
-    fills = aligned(asked[0][0].fills, asked[1][0].fills)
-    rows = [_difference(replace(one, fills=fills[0]), replace(one, fills=fills[1]), settings) for one in asked[0]]
-    return rows[0] if asked[0][0].pair is None else rows
+    fills = aligned(questions[0][0].fills, questions[1][0].fills)
+    rows = [_difference(replace(one, fills=fills[0]), replace(one, fills=fills[1]), settings) for one in questions[0]]
+    return rows[0] if questions[0][0].pair is None else rows
 
 
 def _difference(ours: Question, theirs: Question, settings: Settings) -> Difference:

@@ -51,35 +51,35 @@ def _tested(together: Sequence[Question], settings: Settings) -> Iterator[Estima
         yield rows
 
 
-def _blank(asked: Question) -> Estimate:
+def _blank(question: Question) -> Estimate:
     """An estimate without its value."""
-    fills, columns, matched = asked.fills, asked.columns, asked.has_matches
+    fills, columns, matched = question.fills, question.columns, question.has_matches
     reasons = Counter(str(reason) for reason in fills.reason if reason is not None)
     reasons.update({f"no match in the top {fills.k}": int((~matched).sum())} if not matched.all() else {})
     other = columns.get("other_rank", np.full(len(matched), np.nan))
     return Estimate(
-        *(fills.model, fills.benchmark, "slots", SCORER, asked.measure.name, asked.by, asked.group),
+        *(fills.model, fills.benchmark, "slots", SCORER, question.measure.name, question.by, question.group),
         n=int(matched.sum()),
-        n_ties=int((columns["rank"] == other).sum()) if asked.pair else 0,
-        neutral=neutral_of(asked.measure),
+        n_ties=int((columns["rank"] == other).sum()) if question.pair else 0,
+        neutral=neutral_of(question.measure),
         details={"top_k": fills.k, "ranked_among": fills.among},
         **missing_columns(reasons),
     )
 
 
-def _estimate(asked: Question, settings: Settings) -> Estimate:
+def _estimate(question: Question, settings: Settings) -> Estimate:
     """One measure of one group, or of one group minus another."""
-    row, sample = _blank(asked), asked.sample
+    row, sample = _blank(question), question.sample
     if not row.n:
         return replace(row, note=f"not computed: no sentence {'has a match' if len(sample) else 'could be filled'}")
     stream = stream_of(settings, row.benchmark, row.by)
-    found = estimate_samples(asked.measure, [row], [sample], (stream, stream), settings, units=units_of(sample, row.n))[
+    found = estimate_samples(question.measure, [row], [sample], (stream, stream), settings, units=units_of(sample, row.n))[
         0
     ].row
     if np.isnan(found.value):
         return replace(row, note="undefined: fewer than 2 sentences")
-    among = AMONG_CANDIDATES if asked.fills.among == CANDIDATES else ""
-    return replace(found, note=joined(among, found.note, _about_k(asked.measure, asked.fills)))
+    among = AMONG_CANDIDATES if question.fills.among == CANDIDATES else ""
+    return replace(found, note=joined(among, found.note, _about_k(question.measure, question.fills)))
 
 
 def stream_of(settings: Settings, benchmark: str, by: str) -> np.random.Generator:

@@ -1,4 +1,4 @@
-"""What measures of slots are estimated of: each group, each gap between two groups, and whom a sentence is about."""
+"""Questions about slots: a measure of each group, of each gap between two groups, or of whom a sentence is about."""
 
 from __future__ import annotations
 
