@@ -44,7 +44,7 @@ def compare(
 
 
 def _common(ours: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The questions of one benchmark and scorer that both models were asked, in the same order."""
+    """The questions of one benchmark and scorer that both models have answers to, in the same order."""
     benchmark, scorer = ours["benchmark"].iloc[0], ours["scorer"].iloc[0]
     other = theirs[(theirs["benchmark"] == benchmark) & (theirs["scorer"] == scorer)].set_index("item")
     ours = ours[ours["item"].isin(other.index)]
