@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isnan
 from typing import TYPE_CHECKING
 
 from tiltmeter import catalog
@@ -13,7 +12,7 @@ from tiltmeter.families.kit.primary import with_change, with_primary
 from tiltmeter.families.kit.protocol import measures_of
 from tiltmeter.families.kit.reading import with_cautions
 from tiltmeter.runs.estimate import Several, by_family, columns_of, refuse_lacking
-from tiltmeter.stats.estimates import Difference, corrected, differences_table
+from tiltmeter.stats.estimates import Difference, correct_rest, differences_table
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
@@ -97,11 +96,9 @@ def _with_rest_corrected(rows: Sequence[Difference]) -> list[Difference]:
     found = list(rows)
     families: dict[tuple[str, str, str], list[int]] = {}
     for at, row in enumerate(rows):
-        if isnan(row.p_holm) and not isnan(row.p):
-            families.setdefault((row.model, row.baseline, row.benchmark), []).append(at)
+        families.setdefault((row.model, row.baseline, row.benchmark), []).append(at)
     for places in families.values():
-        for at, row in zip(places, corrected([rows[at] for at in places], "other tests"), strict=True):
-            found[at] = row
+        correct_rest(found, places, "other tests")
     return found
 
 

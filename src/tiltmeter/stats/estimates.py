@@ -216,3 +216,10 @@ def corrected(rows: Sequence[Row], over: str = "") -> list[Row]:
         made = replace(row, p_holm=p, corrected_over="" if np.isnan(row.p) else named)
         found.append(replace(made, n_tests=n_tests) if isinstance(made, Difference) and not np.isnan(row.p) else made)
     return found
+
+
+def correct_rest(rows: list[Row], places: Sequence[int], over: str) -> None:
+    """Correct, in place, those of some rows that have a p and no correction."""
+    rest = [at for at in places if np.isnan(rows[at].p_holm) and not np.isnan(rows[at].p)]
+    for at, row in zip(rest, corrected([rows[at] for at in rest], over), strict=True):
+        rows[at] = row

@@ -13,7 +13,7 @@ from tiltmeter.families.kit.detection import DETECTS, ranked, rows_about, verdic
 from tiltmeter.families.kit.protocol import Family
 from tiltmeter.families.kit.story import SIGNIFICANT
 from tiltmeter.stats.direction import best_of, distance
-from tiltmeter.stats.estimates import Difference, Estimate, corrected, details_of
+from tiltmeter.stats.estimates import Difference, Estimate, correct_rest, details_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,9 +65,13 @@ def with_primary(rows: Sequence[Row], answers: Answers, family: Family) -> list[
         first = [at for at in own if (rows[at].scorer, rows[at].measure) == chosen]
         for at in first:
             found[at] = replace(rows[at], details={**rows[at].details, PRIMARY: 1})
-        _correct(found, first, "primary")
-        _correct(found, [at for at in own if at not in first], "secondary, overall" if first else "overall")
+        _correct(found, first, [at for at in own if at not in first])
     return found
+
+
+def _correct(rows: list[Row], first: Sequence[int], others: Sequence[int]) -> None:
+    correct_rest(rows, first, "primary")
+    correct_rest(rows, others, "secondary, overall" if first else "overall")
 
 
 def _place(row: Row) -> Place:
@@ -77,13 +81,6 @@ def _place(row: Row) -> Place:
 def _chosen(family: Family, benchmark: str, rows: Sequence[Row], manifest: Mapping[str, Any]) -> tuple[str, str] | None:
     data, kind = str(manifest.get("benchmark", {}).get("data_sha256", "")), str(manifest.get("model", {}).get("kind", ""))
     return primary_metric(family, benchmark, [(row.scorer, row.measure) for row in rows if not isnan(row.value)], data, kind)
-
-
-def _correct(rows: list[Row], places: Sequence[int], over: str) -> None:
-    """Correct those of some rows that no family corrected."""
-    open_ = [at for at in places if isnan(rows[at].p_holm) and not isnan(rows[at].p)]
-    for at, row in zip(open_, corrected([rows[at] for at in open_], over), strict=True):
-        rows[at] = row
 
 
 def with_change(rows: Sequence[Difference]) -> list[Difference]:
