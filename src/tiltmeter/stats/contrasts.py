@@ -11,6 +11,7 @@ import numpy as np
 from tiltmeter.catalog import Entry
 from tiltmeter.stats.estimates import Estimate, missing_columns
 from tiltmeter.stats.intervals import NONE, bootstrap_p, bounded_interval
+from tiltmeter.stats.measured import has_exact_test, wins_and_losses
 from tiltmeter.stats.samples import Measured
 from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
 from tiltmeter.stats.significance import fisher_p
@@ -45,8 +46,10 @@ def contrast(first: Measured, second: Measured, measure: Entry, settings: Settin
     lowest, highest = measure.spec.range
     gaps = np.abs(draws)
     ends = bounded_interval(abs(moved), gaps, settings.confidence, (0.0, highest - lowest)) if np.ptp(gaps) else NONE
-    if first.sides and second.sides:
-        p, how = fisher_p(*first.sides, *second.sides), "by Fisher's exact test"
+    samples = [each.sample for each in (first, second) if each.sample is not None and each.sample.cluster is None]
+    if has_exact_test(measure) and len(samples) == 2:
+        ours, theirs = (wins_and_losses(measure, sample) for sample in samples)
+        p, how = fisher_p(*ours, *theirs), "by Fisher's exact test"
     else:
         if measure.spec.is_one_sided:  # take out the bias of resampling, as in `bounded_interval`
             draws = draws - (draws.mean() - moved)

@@ -17,7 +17,6 @@ from tiltmeter.stats.measured import (
     p_values,
     sides_of,
     units_for,
-    wins_and_losses,
     with_interval,
 )
 from tiltmeter.stats.moments import bootstrap_together, exchanged_models, values_of
@@ -32,11 +31,11 @@ Streams = tuple[np.random.Generator, np.random.Generator]
 
 @dataclass(frozen=True)
 class Measured:
-    """The estimate of a sample, the measure on its resamples and parts, and how many items are on either side."""
+    """The estimate of a sample, and the measure on its resamples and on its parts."""
 
     row: Estimate
     draws: Floats | None = None
-    sides: tuple[int, int] | None = None
+    sample: Sample | None = None
     parts: Floats = field(default_factory=lambda: np.empty(0))
 
 
@@ -73,9 +72,7 @@ def estimate_samples(
         row = known
         if not np.isnan(values[n]):
             row = with_interval(replace(known, value=values[n], p=p[n]), measure, units, draws[n], settings)
-        is_counted = has_exact_test(measure) and sample.cluster is None
-        counts = wins_and_losses(measure, sample) if is_counted else None
-        found.append(Measured(row, draws[n], counts, of_parts[:, n]))
+        found.append(Measured(row, draws[n], sample, of_parts[:, n]))
     return found
 
 

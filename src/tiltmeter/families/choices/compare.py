@@ -39,8 +39,9 @@ def compare(
     answers = clustered_answers(answers, clusters=settings.clusters)
     ours, theirs = (answers.where(model=name).table for name in (first, second))
     both = (_common(rows, theirs) for _, rows in ours.groupby(["benchmark", "scorer"], sort=False))
-    asked = ((sides, measure) for sides in both if len(sides[0]) for measure in measures if RANKS not in measure.parameters)
-    yield from each_corrected(row for sides, measure in asked for row in _compare(answers, sides, measure, by, settings))
+    yield from each_corrected(
+        row for sides in both if len(sides[0]) for row in _compare(answers, sides, measures, by, settings)
+    )
 
 
 def _common(ours: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -52,21 +53,25 @@ def _common(ours: pd.DataFrame, theirs: pd.DataFrame) -> tuple[pd.DataFrame, pd.
 
 
 def _compare(
-    answers: Answers, sides: tuple[pd.DataFrame, pd.DataFrame], measure: Entry, by: Sequence[str], settings: Settings
+    answers: Answers,
+    sides: tuple[pd.DataFrame, pd.DataFrame],
+    measures: Sequence[Entry],
+    by: Sequence[str],
+    settings: Settings,
 ) -> Iterator[Difference | list[Difference]]:
-    """Compare one measure, overall and by group; the groups of a column are tested together."""
+    """Compare one benchmark, overall and by group; the groups of a column are tested together."""
     first, second = sides
-    asked = {(column, group): int(about(part, measure).sum()) for column, group, part in groups_of(first, answers, by)}
-    if not any(set(measure.parameters) <= reads_of(first, column) for column, _ in asked):
-        return
-    there = has_answer(first, measure) & has_answer(second, measure)
-    parts = zip(*(groups_of(side[there], answers, by) for side in sides), strict=True) if there.any() else ()
-    for column, of_column in groupby(parts, key=lambda pair: pair[0][0]):
-        if set(measure.parameters) <= reads_of(first, column):
+    asked = {(column, group): part for column, group, part in groups_of(first, answers, by)}
+    columns = {column for column, _ in asked}
+    for measure in (measure for measure in measures if RANKS not in measure.parameters):
+        fitting = {column for column in columns if set(measure.parameters) <= reads_of(first, column)}
+        there = has_answer(first, measure) & has_answer(second, measure) if fitting else np.zeros(len(first), dtype=bool)
+        parts = zip(*(groups_of(side[there], answers, by) for side in sides), strict=True) if there.any() else ()
+        for column, of_column in groupby(parts, key=lambda pair: pair[0][0]):
             rows = []
-            for (_, group, ours), (_, _, theirs) in of_column:
+            for (_, group, ours), (_, _, theirs) in of_column if column in fitting else ():
                 names = (first["benchmark"].iloc[0], "choices", first["scorer"].iloc[0], measure.name, column, group)
-                missing = asked[column, group] - int(about(ours, measure).sum())
+                missing = int(about(asked[column, group], measure).sum() - about(ours, measure).sum())
                 row = Difference(*names, first["model"].iloc[0], second["model"].iloc[0], n_missing=missing)
                 rows.append(_difference(row, (ours, theirs), measure, settings))
             yield from rows if column == "all" else [rows]
