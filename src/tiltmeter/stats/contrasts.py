@@ -46,9 +46,8 @@ def contrast(first: Measured, second: Measured, measure: Entry, settings: Settin
     lowest, highest = measure.spec.range
     gaps = np.abs(draws)
     ends = bounded_interval(abs(moved), gaps, settings.confidence, (0.0, highest - lowest)) if np.ptp(gaps) else NONE
-    samples = [each.sample for each in (first, second) if each.sample is not None and each.sample.cluster is None]
-    if has_exact_test(measure) and len(samples) == 2:
-        ours, theirs = (wins_and_losses(measure, sample) for sample in samples)
+    if has_exact_test(measure) and first.sample and second.sample and first.sample.cluster is None:
+        ours, theirs = wins_and_losses(measure, first.sample), wins_and_losses(measure, second.sample)
         p, how = fisher_p(*ours, *theirs), "by Fisher's exact test"
     else:
         if measure.spec.is_one_sided:  # take out the bias of resampling, as in `bounded_interval`

@@ -52,9 +52,8 @@ def domain_estimate(row: Estimate, scores: Floats, settings: Settings, groups: F
     row = replace(row, measure=VARIANCE, by="domain", n=len(scores), details={"n_groups": len(scores)})
     if len(scores) < 2 or scores.shape[1] < 2:
         return replace(row, note="not computed: fewer than 2 groups, or fewer than 2 attributes that all groups have")
-    row = replace(
-        row, value=float(group_variance(scores.mean(axis=1) if groups is None else groups)), note="sample variance"
-    )
+    value = float(group_variance(scores.mean(axis=1) if groups is None else groups))
+    row = replace(row, value=value, note="sample variance")
     rng = generator(settings.seed, "domain", row.group, row.scorer)
     draws, chance = spread_over_shared_units(scores, rng, settings.resamples)
     return _finished(row, row.value, chance, draws, scores.shape[1], settings)

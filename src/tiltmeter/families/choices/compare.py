@@ -62,9 +62,8 @@ def _compare(
     """Compare one benchmark, overall and by group; the groups of a column are tested together."""
     first, second = sides
     asked = {(column, group): part for column, group, part in groups_of(first, answers, by)}
-    columns = {column for column, _ in asked}
     for measure in (measure for measure in measures if RANKS not in measure.parameters):
-        fitting = {column for column in columns if set(measure.parameters) <= reads_of(first, column)}
+        fitting = {column for column, _ in asked if set(measure.parameters) <= reads_of(first, column)}
         there = has_answer(first, measure) & has_answer(second, measure) if fitting else np.zeros(len(first), dtype=bool)
         parts = zip(*(groups_of(side[there], answers, by) for side in sides), strict=True) if there.any() else ()
         for column, of_column in groupby(parts, key=lambda pair: pair[0][0]):
