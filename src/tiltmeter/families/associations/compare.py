@@ -53,7 +53,7 @@ def compare(
 def _rows(
     here: Answers, there: Answers, measures: Sequence[Entry], settings: Settings
 ) -> Iterator[Difference | list[Difference]]:
-    """What is tested together, and the means over tests of a family, which are not."""
+    """Differences that are tested together, and the means over tests of a family, which are not."""
     names = {measure.name for measure in measures}
     for kind in (_seat(here, there, measures, settings), _attributes(here, there, settings)):
         rows = [row for row in kind if row.measure in names]
