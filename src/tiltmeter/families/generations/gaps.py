@@ -72,15 +72,26 @@ def _finished(row: Estimate, measure: Entry, draws: Floats, units: Units, settin
 def _gap(
     row: Estimate, measure: Entry, sides: tuple[Side, Side], units: Units, settings: Settings, *remarks: str
 ) -> Estimate:
-    """Fill in the interval of one group minus another: of a difference of shares, where there is one, Newcombe's."""
+    """Fill in the interval of one group minus another."""
     one, other = sides
     row = _finished(row, measure, gap_of(measure, one.draws, other.draws), units, settings, *remarks)
-    if not measure.spec.difference_of or np.isnan(row.low):
-        return row
+    return _of_shares(row, _shares(measure, sides), settings)
+
+
+def _shares(measure: Entry, sides: Sequence[Side]) -> list[DrawnShare]:
+    """The shares of groups whose difference a measure is; none if it is another one."""
+    if not measure.spec.difference_of:
+        return []
     share = catalog.find("measures", measure.spec.difference_of)
-    shares = [DrawnShare(float(measured(share, side.sums)), measured(share, side.draws), side.units) for side in sides]
+    return [DrawnShare(float(measured(share, side.sums)), measured(share, side.draws), side.units) for side in sides]
+
+
+def _of_shares(row: Estimate, shares: Sequence[DrawnShare], settings: Settings, part: float = 1.0) -> Estimate:
+    """Replace an interval by Newcombe's, where a gap is (a part of) the difference of two shares."""
+    if not shares or np.isnan(row.low):
+        return row
     low, high = share_difference_interval(shares[0], shares[1], settings)
-    return replace(row, low=low, high=high)
+    return replace(row, low=part * low, high=part * high)
 
 
 def _unpaired(judged: Judged, measure: Entry, pair: tuple[str, str], groups: Rows, settings: Settings) -> Estimate:
@@ -142,8 +153,12 @@ def _by_set(judged: Judged, rows: Ints) -> dict[str, Floats]:
 
 def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings: Settings) -> list[Estimate]:
     """Every group minus the mean of the groups of its domain, each of which counts once."""
-    sums = np.stack([judged.sums[at].sum(0) for at in groups.values()])
-    draws = np.stack([drawn_group(judged, at, settings, name) for name, at in groups.items()], axis=1)
+    sides = [
+        Side(judged.sums[at].sum(0), drawn_group(judged, at, settings, name), judged.units(at))
+        for name, at in groups.items()
+    ]
+    sums, draws = np.stack([side.sums for side in sides]), np.stack([side.draws for side in sides], axis=1)
+    shares = _shares(measure, sides)
     test = group_test(judged, groups, _top(measure), settings, domain) if judged.clusters else None
     chance = permuted(judged, groups, settings, domain) if test is None else np.empty(0)
     found = []
@@ -153,8 +168,19 @@ def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings
         p = test.to_mean(name) if test else permutation_p(row.value, minus_mean(measure, chance, n), 0.0)
         remarks = left_out(judged, groups) if np.isfinite(p) else "", judged.units_text(at), errors_text(judged.errors)
         gaps = minus_mean(measure, draws, n)
-        found.append(_finished(replace(row, p=p), measure, gaps, judged.units(at), settings, *remarks))
+        row = _finished(replace(row, p=p), measure, gaps, judged.units(at), settings, *remarks)
+        if shares:  # minus the mean of all groups: a part of the difference from the mean of the others
+            others = judged.units(np.concatenate([rows for other, rows in groups.items() if other != name]))
+            rest = _mean_share([share for k, share in enumerate(shares) if k != n], others)
+            row = _of_shares(row, (shares[n], rest), settings, 1 - 1 / len(shares))
+        found.append(row)
     return found
+
+
+def _mean_share(shares: Sequence[DrawnShare], units: Units) -> DrawnShare:
+    """The mean of some groups' shares, each of which counts once."""
+    draws = np.mean([share.draws for share in shares], axis=0)
+    return DrawnShare(float(np.mean([share.value for share in shares])), draws, units)
 
 
 def minus_mean(measure: Entry, sums: Floats, n: int) -> Floats:
