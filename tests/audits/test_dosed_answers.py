@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -71,3 +72,13 @@ def test_metrics_are_chosen_without_the_sources_left_out(monkeypatch: pytest.Mon
     assert seeds == {"0", "1", "2", "3", "4", "5"}
     with pytest.raises(ValueError, match="No such sources"):
         module.leave_out(["calibration-9.csv"])
+
+
+def test_a_lean_away_from_the_stereotypes_is_listed_and_not_counted() -> None:
+    module = load("summarise")
+    away = {"domain": "race", "verdict": module.AWAY}
+    audit = {"text": "mixed", "base": "plumb-mlm", "level": "quick", "domain": "race", "verdicts": [away]}
+    audit["against_baseline"] = []
+    assert module.counted([audit], "verdicts", stored=True) == {"right": 0, "wrong": 0, "undecided": 1}
+    *_, row = module.leans_away([audit, audit | {"domain": "neutral"}])
+    assert re.findall(r"\d+ of \d+", row) == ["1 of 1", "1 of 1", "0 of 0"]
