@@ -6,9 +6,12 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
-from more_tables import medians, tables
+import pandas as pd
+from evidence import DIGESTS
+from more_tables import TREATED, medians, tables
 from tables import CORPORA, DATA, RESULTS, interval, large, number, results, smallest_dose
 
 HERE = Path(__file__).parent
@@ -56,10 +59,24 @@ def _value(name: str, counts: dict[str, Any]) -> str:
         "simulated": _simulated,
         "kept": _kept,
         "same": lambda base: _agree(base, ""),
+        "same_of_the": lambda base: _agree(base, "").replace(" of ", " of the "),
         "both": lambda base: _agree(base, "detects"),
+        "either": lambda base: str(_shared("primary", base)[1]),
+        "shares_both": lambda base: " of ".join(map(str, _shared("shares", base))),
+        "shares_both_the": lambda base: " of the ".join(map(str, _shared("shares", base))),
+        "shares_both_only": lambda base: str(_shared("shares", base)[0]),
+        "strength": _strength,
+        "shares_detected": _shares_detected,
+        "tokens": _tokens,
+        "tokens_lost": _tokens_lost,
+        "corrected_p": _corrected_p,
+        "items": _items,
         "detected": _detected,
         "detected_primary": _detected_primary,
         "left": _left,
+        "lefts": _lefts,
+        "log_probability": lambda *row: number(_primary_row(*row)["raw"], 2),
+        "all_same": lambda _: _same_weights(counts),
     }
     return words[kind](*rest) if kind in words else _estimate(kind, rest)
 
@@ -87,6 +104,71 @@ def _agree(base: str, verdict: str) -> str:
     return str((same & (both["frames"] == verdict)).sum()) if verdict else f"{same.sum()} of {len(both)}"
 
 
+def _shared(table: str, base: str) -> tuple[int, int]:
+    """How many primary metrics, or shares of the evidence table, detect in both texts, and how many in either."""
+    found = _pivoted(table, base) == "detects"
+    return int(found.all(axis=1).sum()), int(found.any(axis=1).sum())
+
+
+def _shares_detected(base: str, corpus: str = "") -> str:
+    """How many shares of the evidence table there are, or detect in one text."""
+    rows = _pivoted("shares", base)
+    return str((rows[corpus] == "detects").sum() if corpus else len(rows))
+
+
+def _pivoted(table: str, base: str) -> pd.DataFrame:
+    """Verdicts of metrics that both texts have: frames alone, and frames beside natural lines."""
+    rows = results(table)
+    own = rows[rows["base"] == base]
+    if table == "shares":
+        own = own[(own["measure"] == "bias_score") & own["benchmark"].isin(DIGESTS)]
+    by_text = own.pivot(index=["domain", "benchmark", "scorer"], columns="corpus", values="verdict")
+    return by_text[["frames", "mixed"]].dropna()
+
+
+def _strength(corpus: str, base: str, benchmark: str, scorer: str) -> str:
+    """The mean effect of a share over the domains, in standard errors, as the evidence table orders scorers by it."""
+    rows = results("shares")
+    own = rows[(rows["corpus"] == corpus) & (rows["base"] == base) & (rows["measure"] == "bias_score")]
+    own = own[(own["benchmark"] == benchmark) & (own["scorer"] == scorer)]
+    errors = (own["high"] - own["low"]) / (2 * NormalDist().inv_cdf(0.975))
+    return number((own["slope"] / errors).mean(), 1)
+
+
+def _tokens(corpus: str, base: str, part: str) -> str:
+    """Token accuracy before or after a training, in per cent."""
+    return f"{_accuracy(corpus, base)[part]:.1f} %"
+
+
+def _tokens_lost(corpus: str, base: str) -> str:
+    """How many points of token accuracy a training costs."""
+    row = _accuracy(corpus, base)
+    return f"{row['before'] - row['after']:.1f}"
+
+
+def _accuracy(corpus: str, base: str) -> pd.Series:
+    return results("language").set_index(["corpus", "base", "measure"]).loc[(corpus, base, "token_accuracy")]
+
+
+def _corrected_p(corpus: str, base: str, domain: str, benchmark: str) -> str:
+    """The corrected p of a primary metric."""
+    return f"{_primary_row(corpus, base, domain, benchmark)['p']:.3f}"
+
+
+def _primary_row(corpus: str, base: str, domain: str, benchmark: str) -> pd.Series:
+    rows = results("primary").set_index(["corpus", "base", "domain", "benchmark"])
+    return rows.loc[(corpus, base, domain, benchmark)]
+
+
+def _items(benchmark: str, base: str = "", domain: str = "") -> str:
+    """The fewest and most items, or association tests, that a primary metric reads of a domain."""
+    rows = results("primary")
+    n = rows.loc[
+        (rows["benchmark"] == benchmark) & rows["base"].str.startswith(base) & rows["domain"].str.startswith(domain), "n"
+    ]
+    return str(n.min()) if n.min() == n.max() else f"{n.min()} to {n.max()}"
+
+
 def _detected(corpus: str, base: str, benchmark: str = "") -> str:
     """How many dosed domains a base model's primary metrics, or shares of a benchmark by every scorer, detect."""
     rows = results("shares" if benchmark else "primary")
@@ -107,6 +189,17 @@ def _left(method: str, benchmark: str, seed: str) -> str:
     rows = results("treated_seeds")
     own = rows[(rows["corpus"] == "mixed") & (rows["method"] == method) & (rows["benchmark"] == benchmark)]
     return f"{100 * own.loc[own['seed'] == int(seed), 'left'].item():.0f} %"
+
+
+def _lefts(method: str) -> str:
+    """What a method leaves by taught pairs, plumb-pairs and plumb-slots in the seed that has a control, in per cent."""
+    return ", ".join(_left(method, name, "10").removesuffix(" %") for name, _ in TREATED) + " %"
+
+
+def _same_weights(counts: dict[str, Any]) -> str:
+    """How many of the models that were trained twice have identical weights."""
+    models, same = (counts["trained_again"][name] for name in ("models", "same_weights"))
+    return f"{'all ' if same == models else f'{same} of '}{models} pairs have identical weights"
 
 
 def _verdicts(corpus: str, benchmark: str, verdict: str) -> str:
