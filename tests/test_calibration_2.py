@@ -138,6 +138,25 @@ def test_no_result_is_typed_into_the_summary() -> None:
     assert not typed
 
 
+def test_bounds_that_would_not_hold_in_log_probability_are_counted(study: dict[str, ModuleType]) -> None:
+    analyse, decisions = study["analyse"], study["decisions"]
+    readings = analyse.load()["readings"].drop_duplicates(analyse.KEY_OF_READING)
+    primary = pd.read_csv(FOLDER / "results" / "primary.csv").set_index(["corpus", "base", "domain"])
+    lost, bounded = {"frames": 0, "mixed": 0}, {"frames": 0, "mixed": 0}
+    for panel in decisions.designs(readings[readings["corpus"].isin(list(lost))]):
+        slopes = study["effects"].slopes(panel.values, panel.doses).value
+        rows = primary.loc[[(panel.corpus, panel.base, panel.domain)]]
+        for row in rows[rows["verdict"] == "bounded"].itertuples():
+            (moved,) = slopes[decisions.taught(panel, row.scorer)]
+            bounded[panel.corpus] += 1
+            lost[panel.corpus] += row.raw_high >= decisions.TENTH * moved
+    (line,) = [
+        line for line in (FOLDER / "page.md").read_text("utf-8").splitlines() if line.startswith("n:") and "BBQ" in line
+    ]
+    said = re.findall(r"\d+", line.rpartition("log-probability")[2])
+    assert said == [str(counts[text]) for text in lost for counts in (lost, bounded)]
+
+
 def _seeds_by_doses(rows: pd.DataFrame, value: str) -> pd.DataFrame:
     return rows.pivot(index="seed", columns="dose", values=value)[[-1.0, 0.0, 1.0]]
 
