@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 import transformers
 
 import tiltmeter
-from tiltmeter.models import early_weights
+from tiltmeter.models import early_weights, pretrained
 from tiltmeter.models.early_weights import Early, early_files
 from tiltmeter.models.identity import source_of
 
@@ -83,7 +84,9 @@ def test_memory_before_is_known(folder: Path, room: list[int]) -> None:
     assert early_weights.free_before(files) is None
     read_early(folder)
     assert early_weights.free_before(files) == 10**12
-    assert early_weights.take(files) and early_weights.free_before(files) is None
+    assert early_weights.take(files, "cpu") and early_weights.free_before(files) is None
+    read_early(folder)
+    assert early_weights.take(files, "cuda:1") is None  # they lie elsewhere
 
 
 def test_only_what_is_loaded_as_it_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,3 +109,52 @@ def test_nothing_is_read_for_a_cpu_or_behind_imports(folder: Path, room: list[in
     early_weights.begin(files, "cuda")  # transformers is there
     early_weights.begin([], "cuda")
     assert not early_weights._reading
+
+
+def test_reading_begins_between_the_imports(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, begun = source_of(str(folder)).weights, []
+    monkeypatch.setattr(early_weights, "Early", lambda files, device: begun.append((files, device)))
+    monkeypatch.setattr(pretrained, "start_device", lambda device: None)
+    monkeypatch.delitem(sys.modules, "transformers")
+    early_weights.begin(files, "cuda")
+    assert begun == [(files, "cuda")]
+    early_weights._reading.clear()
+    monkeypatch.undo()
+    monkeypatch.setattr(early_weights, "begin", lambda files, device: begun.append((files, device)))
+    monkeypatch.setattr(pretrained, "start_device", lambda device: None)
+    pretrained.import_libraries("cuda:0", files)
+    assert begun[1:] == [(files, "cuda:0")]
+
+
+def test_a_model_that_cannot_be_loaded_gives_its_weights_up(folder: Path, room: list[int]) -> None:
+    early = read_early(folder)
+    with pytest.raises(tiltmeter.TiltmeterError):
+        tiltmeter.load_model(folder, device="cpu", kind="masked")
+    assert not early_weights._reading
+    other = Early(source_of(str(folder)).weights, "cpu")
+    early_weights._reading[(folder,)] = other
+    tiltmeter.load_model("plumb-clm", device="cpu")
+    assert other.dropped.is_set() and not early_weights._reading
+    assert early.tensors() is not None
+
+
+def test_the_text_part_of_a_larger_model_is_loaded_alike(tmp_path: Path, room: list[int]) -> None:
+    """Its configuration holds those of several parts; transformers takes that of the text."""
+    text = {"vocab_size": 60, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "num_key_value_heads": 2, "head_dim": 8, "linear_num_key_heads": 2, "linear_num_value_heads": 2,
+            "linear_key_head_dim": 8, "linear_value_head_dim": 8}  # fmt: skip
+    config = transformers.Qwen3_5Config(text_config=text, vision_config={"depth": 1, "hidden_size": 32, "num_heads": 2,
+                                        "intermediate_size": 32, "out_hidden_size": 32})  # fmt: skip
+    torch.manual_seed(0)
+    module = transformers.AutoModelForCausalLM.from_config(config)
+    tensors = {name: tensor.clone() for name, tensor in module.state_dict().items()}
+    module.save_pretrained(tmp_path)
+    config.save_pretrained(tmp_path)
+    options = {"output_loading_info": True, "ignore_mismatched_sizes": True, "dtype": torch.float32}
+    ours, _ = pretrained.from_tensors("AutoModelForCausalLM", "x", tmp_path, tensors, config=config, **options)
+    plain, _ = pretrained.from_pretrained(
+        "AutoModelForCausalLM", "x", tmp_path, trust_remote_code=False, config=config, **options
+    )
+    assert type(ours) is type(plain)
+    wanted = plain.state_dict()
+    assert all(torch.equal(tensor, wanted[name]) for name, tensor in ours.state_dict().items())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 import transformers
 
 from tiltmeter.models.fused_norms import find_norms, fused
+from tiltmeter.models.lm_head import BodyAndHead
 
 SIZE = {"vocab_size": 32, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2,
         "num_key_value_heads": 2, "head_dim": 8}  # fmt: skip
@@ -73,3 +75,25 @@ def test_the_weights_are_left_as_they_were() -> None:
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     find_norms(module)
     assert all(torch.equal(before[name], tensor) for name, tensor in module.state_dict().items())
+
+
+def test_states_in_full_precision_are_left_to_the_model() -> None:
+    module = module_of("Llama")
+    norm = find_norms(module)[0]
+    states = torch.randn((2, 16), generator=torch.Generator().manual_seed(0))
+    plain = norm(states)
+    with fused([norm]), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.equal(norm(states), plain)
+
+
+def test_a_pass_computes_its_norms_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = BodyAndHead(module_of("Llama"), causal=True)
+    seen, kernel = [], torch.nn.functional.rms_norm
+    monkeypatch.setattr(torch.nn.functional, "rms_norm", lambda *given: seen.append(1) or kernel(*given))
+    parts.hidden_of(IDS, {})
+    before = len(seen)
+    parts.norms = find_norms(parts.module)
+    seen.clear()
+    parts.hidden_of(IDS, {})
+    assert len(seen) == before + len(parts.norms) > 4

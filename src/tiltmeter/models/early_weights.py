@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread, main_thread
+from threading import Event, Thread, main_thread
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import TiltmeterError
@@ -32,6 +33,7 @@ class Early:
     def __init__(self, files: Sequence[Path], device: str) -> None:
         self.device = device
         self.n_bytes = sum(path.stat().st_size for path in files)
+        self.dropped = Event()
         self.free: Future[int | None] = Future()
         self.parts: list[Future[Tensors | None]] = [Future() for _ in files]
         Thread(target=self._look, name="free memory").start()
@@ -44,29 +46,30 @@ class Early:
         return {name: tensor for part in parts if part for name, tensor in part.items()} if all(parts) else None
 
     def _look(self) -> None:
-        import torch
-
+        free: int | None = None
         try:
-            self.free.set_result(int(torch.cuda.mem_get_info(self.device)[0]))
+            import torch
+
+            free = int(torch.cuda.mem_get_info(self.device)[0])
         except Exception:  # a GPU that cannot be used is reported where it is needed
-            self.free.set_result(None)
+            free = None
+        self.free.set_result(free)
 
     def _read(self, path: Path, part: Future[Tensors | None]) -> None:
-        from safetensors import safe_open
-
         tensors: Tensors | None = None
         try:
+            from safetensors import safe_open
+
             if self.n_bytes <= ROOM * (self.free.result() or 0):
                 with safe_open(path, framework="pt", device=self.device) as file:
-                    tensors = {name: file.get_tensor(name) for name in file.keys() if _is_wanted()}  # noqa: SIM118
+                    tensors = {name: file.get_tensor(name) for name in file.keys() if self._is_wanted()}  # noqa: SIM118
         except Exception:  # whatever it is, loading as usual meets it again, and reports it
             tensors = None
         part.set_result(tensors)
 
-
-def _is_wanted() -> bool:
-    """Return False when the command has ended without these weights; it waits for its threads."""
-    return main_thread().is_alive()
+    def _is_wanted(self) -> bool:
+        """Return False when these weights were dropped, or the command has ended without them: it waits for its threads."""
+        return main_thread().is_alive() and not self.dropped.is_set()
 
 
 _reading: dict[tuple[Path, ...], Early] = {}
@@ -97,11 +100,22 @@ def begin(files: Sequence[Path], device: str) -> None:
 
 def free_before(files: Sequence[Path]) -> int | None:
     """Memory of the GPU that was free before these weights were read. None if none are."""
-    found = _reading.get(tuple(files))
-    return found.free.result() if found else None
+    early = _reading.get(tuple(files))
+    return early.free.result() if early else None
 
 
-def take(files: Sequence[Path]) -> Tensors | None:
-    """The tensors by name, once. None if none were read: then they are read as usual."""
-    found = _reading.pop(tuple(files), None)
-    return found.tensors() if found else None
+def take(files: Sequence[Path], device: str) -> Tensors | None:
+    """The tensors by name, once. None if none were read, or for another device: then they are read as usual."""
+    early = _reading.pop(tuple(files), None)
+    return early.tensors() if early and early.device.partition(":")[0] == device.partition(":")[0] else None
+
+
+@contextmanager
+def dropping() -> Iterator[None]:
+    """Give up weights that nobody took: their model was not loaded, or not from them, and their memory is wanted again."""
+    try:
+        yield
+    finally:
+        for early in _reading.values():
+            early.dropped.set()
+        _reading.clear()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from typing import Any
 
 from tiltmeter.models.forward_pass import forwarding
@@ -48,7 +47,13 @@ def _kernel(norm: Any) -> Any:
     import torch
 
     shape = tuple(norm.weight.shape)
-    return partial(torch.nn.functional.rms_norm, normalized_shape=shape, weight=norm.weight, eps=_epsilon(norm))
+
+    def forward(states: Any) -> Any:
+        if states.dtype != norm.weight.dtype:  # some architectures add up states in full precision
+            return type(norm).forward(norm, states)
+        return torch.nn.functional.rms_norm(states, shape, norm.weight, _epsilon(norm))
+
+    return forward
 
 
 def _is_replaced(norm: Any) -> bool:

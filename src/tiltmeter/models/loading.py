@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.consistency import check_dtypes, check_stored_dtypes, check_tokenizer, check_weights, count_embeddings
-from tiltmeter.models.early_weights import early_files, take
+from tiltmeter.models.early_weights import dropping, early_files, take
 from tiltmeter.models.forward_pass import evaluating, room_for
 from tiltmeter.models.hashing import check_card
 from tiltmeter.models.identity import ModelIdentity, source_of
@@ -116,6 +117,7 @@ def load_model(
     return model
 
 
+@dropping()
 @_without_collecting
 def load_parts(
     name_or_folder: str | Path,
@@ -163,7 +165,8 @@ def load_parts(
         how["quantization_config"] = quantized_loading(quantize, dtype)
     start_products(config, place, dtype)
     with timed("weights"):
-        module, unused = _load_weights(name, folder, kind, {**options, **how, "config": config, "dtype": dtype}, files)
+        loading = {**options, **how, "config": config, "dtype": dtype}
+        module, unused = _load_weights(name, folder, kind, loading, files, place)
         if source.adapter:
             module = source.adapter.added_to(module, name)
     with timed("tokenizer"):
@@ -263,7 +266,7 @@ def check_model(name: str | Path, *, trust_remote_code: bool = False) -> str | N
 
 
 def _load_weights(
-    name: str, folder: Path, kind: str, options: dict[str, Any], files: list[Path]
+    name: str, folder: Path, kind: str, options: dict[str, Any], files: list[Path], place: str
 ) -> tuple[Any, dict[str, Any]]:
     """The module, and what is to be said about its weights."""
     plain = kind == "masked" and not is_permuted(options["config"])
@@ -271,13 +274,24 @@ def _load_weights(
     if files[0].suffix == ".safetensors":
         options = {**options, "use_safetensors": True}
     options = {**options, "output_loading_info": True, "ignore_mismatched_sizes": True}
-    if tensors := take(files):
-        module, info = from_tensors(auto, name, folder, tensors, **options)
-    else:
-        module, info = from_pretrained(auto, name, folder, **options)
+    module, info = _of_early_weights(auto, name, folder, options, files, place) or from_pretrained(
+        auto, name, folder, **options
+    )
     about = check_weights(name, module, info, f"{kind} language-modelling head")
     check_stored_dtypes(name, module, files)
     return module, about
+
+
+def _of_early_weights(
+    auto: str, name: str, folder: Path, options: dict[str, Any], files: list[Path], place: str
+) -> tuple[Any, Any] | None:
+    """The module of weights that were read before; None without them. Loading as usual reports what goes wrong."""
+    tensors = take(files, place)
+    if tensors:
+        with suppress(ModelError):
+            module, info = from_tensors(auto, name, folder, tensors, **options)
+            return module, info
+    return None
 
 
 def _refuse_causal_permutation(name: str, config: Any, kind: str) -> None:

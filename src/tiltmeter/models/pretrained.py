@@ -70,8 +70,11 @@ def from_tensors(auto: str, name: str, folder: Path, tensors: dict[str, Any], **
         import transformers
 
         quieten()
-        classes = getattr(transformers, AUTO_CLASSES[auto])
-        module, info = classes[type(options["config"])].from_pretrained(None, state_dict=tensors, **options)
+        config = options["config"]
+        kind = getattr(transformers, AUTO_CLASSES[auto])[type(config)]
+        if kind.config_class is config.sub_configs.get("text_config"):  # the text part of a model of text and images
+            config = config.get_text_config()
+        module, info = kind.from_pretrained(None, state_dict=tensors, **{**options, "config": config})
         module.config.name_or_path = module.name_or_path = str(folder)
         if module.can_generate():
             module.generation_config = transformers.GenerationConfig.from_pretrained(folder, local_files_only=True)
