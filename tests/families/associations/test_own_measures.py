@@ -25,7 +25,7 @@ def _forgotten() -> Iterator[None]:
 
 
 def own(folder: Path, name: str, *reads: str) -> str:
-    formula = "np.mean(x, axis=-1) - np.mean(y, axis=-1)" if reads == ("x", "y") else f"np.mean({reads[0]}, axis=-1)"
+    formula = "np.mean(x, axis=-1) - np.mean(y, axis=-1)" if set(reads) == {"x", "y"} else f"np.mean({reads[0]}, axis=-1)"
     declared = f'Measure(reads={reads!r}, cites="a test", role="bias", neutral=0.0, direction="two-sided")'
     lines = ["import numpy as np", "from tiltmeter.measures import Measure", f"MEASURE = {declared}", "",
              f"def {name}({', '.join(reads)}):", f"    return {formula}"]  # fmt: skip
@@ -37,8 +37,9 @@ def answers(design: str) -> Answers:
     return associations.make(np.random.default_rng(1), Cell("associations", "estimate", design, 8), np.array([6.0, 0.0]))
 
 
-def test_a_measure_of_two_sets_of_targets_is_computed(tmp_path: Path) -> None:
-    known, file = answers("seat"), own(tmp_path, "mean_gap", "x", "y")
+@pytest.mark.parametrize("reads", [("x", "y"), ("y", "x")])
+def test_a_measure_of_two_sets_of_targets_is_computed(tmp_path: Path, reads: tuple[str, str]) -> None:
+    known, file = answers("seat"), own(tmp_path, "mean_gap", *reads)
     rows = tiltmeter.estimate(known, file, by=(), resamples=200)
     rows = rows[(rows["model"] == "m0") & (rows["group"] == "t0")]
     table = known.table[(known.table["model"] == "m0") & (known.table["test"] == "t0")]

@@ -14,7 +14,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.associations.ceat_groups import COMBINED, effects_of, resample_words
 from tiltmeter.families.associations.estimate import averages_of, estimate, why_refused
 from tiltmeter.families.associations.facts import Floats, too_few
-from tiltmeter.families.associations.seat import MEAN, Test, reads_targets, tests_of
+from tiltmeter.families.associations.seat import MEAN, Test, reads_targets, statistic_of, tests_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import common_places
 from tiltmeter.measures.effect_size import effect_size
@@ -98,8 +98,9 @@ def _test(row: Difference, tests: tuple[Test, Test], measure: Entry, settings: S
     if few := _few(tests):
         return replace(row, note=too_few(few, FEWEST, "word", " for both models"))
     rng = generator(settings.seed, "bootstrap", row.group)
-    draws = bootstrap_sets(measure.function, sets, settings.resamples, rng)
-    return paired_difference(row, [float(measure.function(*side)) for side in sets], draws, measure, settings)
+    statistic = statistic_of(measure)
+    draws = bootstrap_sets(statistic, sets, settings.resamples, rng)
+    return paired_difference(row, [float(statistic(*side)) for side in sets], draws, measure, settings)
 
 
 def _few(tests: tuple[Test, Test]) -> list[tuple[str, int]]:
