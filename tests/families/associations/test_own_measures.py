@@ -51,6 +51,15 @@ def test_a_measure_of_two_sets_of_targets_is_computed(tmp_path: Path, reads: tup
     assert change["value"] == pytest.approx(row["value"]) and change["low"] < change["difference"] < change["high"]
 
 
+def test_each_measure_is_corrected_over_its_own_tests(tmp_path: Path) -> None:
+    known, file = answers("seat"), own(tmp_path, "mean_gap", "x", "y")
+    both, alone = (tiltmeter.compare(known, "m1", [*names, "effect_size"], resamples=200) for names in ([file], []))
+    assert set(both["measure"]) == {"mean_gap", "effect_size"}
+    n = alone["corrected_over"].unique()
+    assert list(both["corrected_over"].unique()) == list(n)
+    assert list(both.query("measure == 'effect_size'")["p_holm"]) == list(alone["p_holm"])
+
+
 @pytest.mark.parametrize(("design", "reads"), [("ilps", ("logprob", "prior")), ("ceat", ("effects", "variances"))])
 def test_what_is_not_stored_is_refused_with_the_reason(tmp_path: Path, design: str, reads: tuple[str, ...]) -> None:
     known, file = answers(design), own(tmp_path, "own_measure", *reads)

@@ -54,11 +54,12 @@ def _rows(
     here: Answers, there: Answers, measures: Sequence[Entry], settings: Settings
 ) -> Iterator[Difference | list[Difference]]:
     """Differences that are tested together, and the means over tests of a family, which are not."""
-    names = {measure.name for measure in measures}
-    for kind in (_seat(here, there, measures, settings), _attributes(here, there, settings)):
-        rows = [row for row in kind if row.measure in names]
-        yield [row for row in rows if row.by != "family"]
-        yield from (row for row in rows if row.by == "family")
+    names = [measure.name for measure in measures]
+    of_tests, of_attributes = list(_seat(here, there, measures, settings)), list(_attributes(here, there, settings))
+    for name in names:
+        yield [row for row in of_tests if row.by != "family" and row.measure == name]
+    yield from (row for row in of_tests if row.by == "family")
+    yield [row for row in of_attributes if row.measure in names]
     refused = [(measure, why) for measure in measures if (why := why_refused(measure))]
     tables = here.table, there.table
     yield from (replace(_place(*tables, "", measure.name, "all", "all"), note=why) for measure, why in refused)
