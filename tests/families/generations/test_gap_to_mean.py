@@ -50,4 +50,4 @@ def test_of_a_single_unit_in_the_other_groups_the_note_says_so(design: str, kept
     fewer = answers.mapped(lambda frame: frame[~frame["item"].isin(left_out)].reset_index(drop=True))
     rows = list(find_family("generations").estimate(fewer, [catalog.find("measures", "negative_gap")], (), Settings(500)))
     (mean,) = (row for row in rows if row.group == "g000000 − mean of d")
-    assert np.isnan(mean.low) and f"no interval: {why} in the other groups" in mean.note
+    assert np.isnan(mean.low) and why in mean.note
