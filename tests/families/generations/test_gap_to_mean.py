@@ -41,7 +41,7 @@ def test_a_group_without_a_negative_text_may_be_above_the_mean() -> None:
 
 @pytest.mark.parametrize(
     ("design", "kept", "why"),
-    [("two groups", 1, "one prompt"), ("two groups, clusters of five", 5, "all prompts from one cluster")],
+    [("two groups", 1, "one prompt"), ("two groups, clusters of five", 5, "one cluster")],
 )
 def test_of_a_single_unit_in_the_other_groups_the_note_says_so(design: str, kept: int, why: str) -> None:
     answers = generations.make(np.random.default_rng(3), Cell("generations", "estimate", design, 30), np.zeros(1))
