@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
@@ -227,6 +228,15 @@ ERRORS = {
     "f1": {"value": 0.8, "low": 0.7, "high": 0.9, "n": 200}, "hits": {"k": 90, "n": 100}, "false_alarms":
     {"k": 10, "n": 100, "share": 0.1},
 }  # fmt: skip
+
+
+def test_facts_of_a_judge_are_those_of_the_manifest_that_names_it() -> None:
+    answers = made_up({"a": [[0.1, 0.9]], "b": [[0.2, 0.3]]})
+    first = {name: answers.manifests[0][name] for name in ("model", "benchmark")}
+    both = replace(answers, manifests=(first, *answers.manifests))
+    assert both.manifests_of("m", "b") == list(both.manifests) and both.manifest_of("m", "b") == first
+    (judged,) = judged_of(both)
+    assert judged.errors == ERRORS
 
 
 def test_what_was_not_judged_is_missing_and_never_clean() -> None:

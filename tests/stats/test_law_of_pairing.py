@@ -104,3 +104,24 @@ def test_every_measure_of_a_family_may_be_asked_of_every_design(cell: Cell) -> N
     estimated = {row.measure for row in family.estimate(answers, every, by, SETTINGS)}
     compared = {row.measure for row in family.compare(answers, "m0", "m1", every, by, SETTINGS)}
     assert compared and compared <= estimated
+
+
+@pytest.mark.parametrize("cell", COMPARED, ids=lambda cell: cell.key)
+def test_models_may_have_different_items(cell: Cell) -> None:
+    """The second lacks half of the items, or those of one group."""
+    module, family = import_module(f"neutral_data.{cell.family}"), find_family(cell.family)
+    answers = module.make(np.random.default_rng(5), replace(cell, n=min(cell.n, 30)), np.array([1.0, 0.0]))
+    entries = [catalog.find("measures", name) for name in module.measures(cell)]
+    by, items = module.by(cell) if hasattr(module, "by") else (), answers.items
+    groups = items["target"].fillna("") if "target" in items else items["item"]
+    for left_out in (items["item"].iloc[len(items) // 2 :], items["item"][groups == groups.iloc[0]]):
+        lost = set(left_out)
+
+        def fewer(frame: pd.DataFrame, lost: set[str] = lost) -> pd.DataFrame:
+            if not {"model", "item"} <= set(frame):
+                return frame
+            return frame[~((frame["model"] == "m1") & frame["item"].isin(lost))].reset_index(drop=True)
+
+        rows = list(family.compare(answers.mapped(fewer), "m0", "m1", entries, by, SETTINGS))
+        places = {(row.scorer, row.measure, row.by, row.group) for row in rows}
+        assert len(places) == len(rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ from tiltmeter.families.kit.primary import with_change
 from tiltmeter.stats.differences import paired_difference, with_exact_ends
 from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.measured import interval_of
+from tiltmeter.stats.resampling import Sample
+from tiltmeter.stats.samples import compare_samples
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p
 
@@ -59,3 +63,18 @@ def test_an_exact_interval_needs_no_number_of_items(n: int) -> None:
     draws = np.linspace(0, 100, 999)
     low, high, _ = interval_of(MEASURE, n, 100.0, draws, SETTINGS)
     assert (low, high) == pytest.approx((100 * 0.025 ** (1 / n), 100.0))
+
+
+def test_a_share_that_declares_its_range_alone_has_the_exact_test() -> None:
+    own = replace(MEASURE, declaration=replace(MEASURE.spec, proportion=None, interval="share"))
+    rng, codes = np.random.default_rng(4), np.zeros(40, dtype=np.int64)
+    sides = [{"stereo": rng.normal(level, 1.0, 40), "anti": np.zeros(40)} for level in (0.8, 0.0)]
+    samples = [Sample.of(columns, codes, codes) for columns in sides]
+    blank = Difference("b", "pairs", "s", "bias_score", "all", "all", "m", "o", n=40)
+    rows = [
+        compare_samples(blank, measure, samples, [np.random.default_rng(seed) for seed in (0, 1)], SETTINGS)
+        for measure in (MEASURE, own)
+    ]
+    wins = [columns["stereo"] > 0 for columns in sides]
+    assert rows[0].p == rows[1].p == binomial_p(int((wins[0] & ~wins[1]).sum()), int((wins[1] & ~wins[0]).sum()))
+    assert (rows[0].low, rows[0].high) == (rows[1].low, rows[1].high)

@@ -98,9 +98,9 @@ def compare_samples(
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
     draws = bootstrap_together(measure, samples, streams[0], settings.resamples)
     exchanged = partial(exchanged_models, measure, samples, streams[1], settings.resamples) if streams[1:] else None
-    if not has_exact_test(measure) or measure.spec.proportion is None or samples[0].cluster is not None:
+    if not has_exact_test(measure) or measure.spec.whole is None or samples[0].cluster is not None:
         return paired_difference(row, values, draws, measure, settings, units=units, exchanged=exchanged)
     ours, theirs = (sides_of(measure, sample) > 0 for sample in samples)
     discordant = int((ours & ~theirs).sum()), int((theirs & ~ours).sum())
     found = paired_difference(row, values, draws, measure, settings, binomial_p(*discordant), units)
-    return with_exact_ends(found, discordant, measure.spec.proportion, settings.confidence)
+    return with_exact_ends(found, discordant, measure.spec.whole, settings.confidence)

@@ -18,7 +18,7 @@ def beside(place: Path, folder: Path) -> str:
     '../old'
     """
     try:
-        return Path(os.path.relpath(place.absolute(), folder.absolute())).as_posix()
+        return Path(os.path.relpath(place.resolve(), folder.resolve())).as_posix()
     except ValueError:
         return str(place.absolute())
 

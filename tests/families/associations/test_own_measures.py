@@ -25,7 +25,7 @@ def _forgotten() -> Iterator[None]:
 
 
 def own(folder: Path, name: str, *reads: str) -> str:
-    formula = "np.mean(x, axis=-1) - np.mean(y, axis=-1)" if reads == ("x", "y") else f"np.mean({reads[0]}, axis=-1)"
+    formula = "np.mean(x, axis=-1) - np.mean(y, axis=-1)" if set(reads) == {"x", "y"} else f"np.mean({reads[0]}, axis=-1)"
     declared = f'Measure(reads={reads!r}, cites="a test", role="bias", neutral=0.0, direction="two-sided")'
     lines = ["import numpy as np", "from tiltmeter.measures import Measure", f"MEASURE = {declared}", "",
              f"def {name}({', '.join(reads)}):", f"    return {formula}"]  # fmt: skip
@@ -37,8 +37,9 @@ def answers(design: str) -> Answers:
     return associations.make(np.random.default_rng(1), Cell("associations", "estimate", design, 8), np.array([6.0, 0.0]))
 
 
-def test_a_measure_of_two_sets_of_targets_is_computed(tmp_path: Path) -> None:
-    known, file = answers("seat"), own(tmp_path, "mean_gap", "x", "y")
+@pytest.mark.parametrize("reads", [("x", "y"), ("y", "x")])
+def test_a_measure_of_two_sets_of_targets_is_computed(tmp_path: Path, reads: tuple[str, str]) -> None:
+    known, file = answers("seat"), own(tmp_path, "mean_gap", *reads)
     rows = tiltmeter.estimate(known, file, by=(), resamples=200)
     rows = rows[(rows["model"] == "m0") & (rows["group"] == "t0")]
     table = known.table[(known.table["model"] == "m0") & (known.table["test"] == "t0")]
@@ -48,6 +49,15 @@ def test_a_measure_of_two_sets_of_targets_is_computed(tmp_path: Path) -> None:
     assert row["p"] < 0.05 and row["n"] == 16
     (change,) = tiltmeter.compare(known, "m1", file, resamples=200).query("group == 't0'").to_dict("records")
     assert change["value"] == pytest.approx(row["value"]) and change["low"] < change["difference"] < change["high"]
+
+
+def test_each_measure_is_corrected_over_its_own_tests(tmp_path: Path) -> None:
+    known, file = answers("seat"), own(tmp_path, "mean_gap", "x", "y")
+    both, alone = (tiltmeter.compare(known, "m1", [*names, "effect_size"], resamples=200) for names in ([file], []))
+    assert set(both["measure"]) == {"mean_gap", "effect_size"}
+    n = alone["corrected_over"].unique()
+    assert list(both["corrected_over"].unique()) == list(n)
+    assert list(both.query("measure == 'effect_size'")["p_holm"]) == list(alone["p_holm"])
 
 
 @pytest.mark.parametrize(("design", "reads"), [("ilps", ("logprob", "prior")), ("ceat", ("effects", "variances"))])

@@ -37,3 +37,17 @@ def test_a_group_without_a_negative_text_may_be_above_the_mean() -> None:
     rows = list(find_family("generations").estimate(answers, [catalog.find("measures", "negative_gap")], (), Settings(500)))
     (mean,) = (row for row in rows if row.group == "g000000 − mean of d")
     assert mean.value < 0 < mean.high
+
+
+@pytest.mark.parametrize(
+    ("design", "kept", "why"),
+    [("two groups", 1, "one prompt"), ("two groups, clusters of five", 5, "one cluster")],
+)
+def test_of_a_single_unit_in_the_other_groups_the_note_says_so(design: str, kept: int, why: str) -> None:
+    answers = generations.make(np.random.default_rng(3), Cell("generations", "estimate", design, 30), np.zeros(1))
+    items = answers.items
+    left_out = items.loc[items["target"] == "g000001", "item"].iloc[kept:]
+    fewer = answers.mapped(lambda frame: frame[~frame["item"].isin(left_out)].reset_index(drop=True))
+    rows = list(find_family("generations").estimate(fewer, [catalog.find("measures", "negative_gap")], (), Settings(500)))
+    (mean,) = (row for row in rows if row.group == "g000000 − mean of d")
+    assert np.isnan(mean.low) and why in mean.note

@@ -14,7 +14,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.associations.ceat_groups import COMBINED, effects_of, resample_words
 from tiltmeter.families.associations.estimate import averages_of, estimate, why_refused
 from tiltmeter.families.associations.facts import Floats, too_few
-from tiltmeter.families.associations.seat import MEAN, Test, reads_targets, tests_of
+from tiltmeter.families.associations.seat import MEAN, Test, reads_targets, statistic_of, tests_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import common_places
 from tiltmeter.measures.effect_size import effect_size
@@ -54,11 +54,12 @@ def _rows(
     here: Answers, there: Answers, measures: Sequence[Entry], settings: Settings
 ) -> Iterator[Difference | list[Difference]]:
     """Differences that are tested together, and the means over tests of a family, which are not."""
-    names = {measure.name for measure in measures}
-    for kind in (_seat(here, there, measures, settings), _attributes(here, there, settings)):
-        rows = [row for row in kind if row.measure in names]
-        yield [row for row in rows if row.by != "family"]
-        yield from (row for row in rows if row.by == "family")
+    names = [measure.name for measure in measures]
+    of_tests, of_attributes = list(_seat(here, there, measures, settings)), list(_attributes(here, there, settings))
+    for name in names:
+        yield [row for row in of_tests if row.by != "family" and row.measure == name]
+    yield from (row for row in of_tests if row.by == "family")
+    yield [row for row in of_attributes if row.measure in names]
     refused = [(measure, why) for measure in measures if (why := why_refused(measure))]
     tables = here.table, there.table
     yield from (replace(_place(*tables, "", measure.name, "all", "all"), note=why) for measure, why in refused)
@@ -98,8 +99,9 @@ def _test(row: Difference, tests: tuple[Test, Test], measure: Entry, settings: S
     if few := _few(tests):
         return replace(row, note=too_few(few, FEWEST, "word", " for both models"))
     rng = generator(settings.seed, "bootstrap", row.group)
-    draws = bootstrap_sets(measure.function, sets, settings.resamples, rng)
-    return paired_difference(row, [float(measure.function(*side)) for side in sets], draws, measure, settings)
+    statistic = statistic_of(measure)
+    draws = bootstrap_sets(statistic, sets, settings.resamples, rng)
+    return paired_difference(row, [float(statistic(*side)) for side in sets], draws, measure, settings)
 
 
 def _few(tests: tuple[Test, Test]) -> list[tuple[str, int]]:

@@ -134,6 +134,11 @@ def reads_targets(measure: Entry) -> bool:
     return set(measure.parameters) == {"x", "y"}
 
 
+def statistic_of(measure: Entry) -> Statistic:
+    """Return a measure as a function of X and Y, whichever of the two it names first."""
+    return lambda x, y: measure.function(x=x, y=y)
+
+
 def _average(row: Estimate, run: Sequence[Judged], absent: int, settings: Settings) -> Estimate:
     """The mean |d| over tests; p is from permuting the targets of each."""
     measure, names = catalog.find("measures", MEAN), [one.test.name for one in run]
@@ -153,7 +158,7 @@ def _blank(test: Test, measure: Entry, blank: Estimate) -> Estimate:
     if test.few:
         why = f" ({', '.join(test.missing)})" if test.missing else ""
         return replace(row, note=too_few(test.few, FEWEST, "word", why))
-    value = float(measure.function(test.x, test.y))
+    value = float(statistic_of(measure)(test.x, test.y))
     return replace(row, value=value, note="undefined: the associations have no spread" if np.isnan(value) else "")
 
 
@@ -183,9 +188,10 @@ def _judge_own(test: Test, measure: Entry, blank: Estimate, settings: Settings) 
     if np.isnan(row.value):
         return row
     rng = generator(settings.seed, "bootstrap", test.name)
-    (draws,) = bootstrap_sets(measure.function, [(test.x, test.y)], settings.resamples, rng)
+    statistic = statistic_of(measure)
+    (draws,) = bootstrap_sets(statistic, [(test.x, test.y)], settings.resamples, rng)
     if not np.isnan(row.neutral):
-        row = replace(row, p=permutation_p(row.value, _permuted(test, measure.function, settings), row.neutral))
+        row = replace(row, p=permutation_p(row.value, _permuted(test, statistic, settings), row.neutral))
     return with_interval(row, measure, row.n, draws, settings)
 
 

@@ -173,6 +173,8 @@ def _to_mean(judged: Judged, measure: Entry, domain: str, groups: Rows, settings
             others = judged.units(np.concatenate([rows for other, rows in groups.items() if other != name]))
             rest = _mean_share([share for k, share in enumerate(shares) if k != n], others)
             row = _of_shares(row, (shares[n], rest), settings, 1 - 1 / len(shares))
+            if np.isnan(row.low) and others.too_few:
+                row = replace(row, note=joined(row.note, f"no interval: {others.too_few} in the other groups"))
         found.append(row)
     return found
 

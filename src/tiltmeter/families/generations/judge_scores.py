@@ -176,7 +176,8 @@ def _judged(place: tuple[str, str, str], rows: pd.DataFrame, prompts: pd.DataFra
 
 
 def _judge_facts(answers: Answers, model: str, benchmark: str, judge: str) -> dict[str, Any]:
-    facts: dict[str, Any] | None = answers.manifest_of(model, benchmark).get("judges", {}).get(judge)
+    recorded = (manifest.get("judges", {}) for manifest in answers.manifests_of(model, benchmark))
+    facts: dict[str, Any] | None = next((judges[judge] for judges in recorded if judge in judges), None)
     if facts is None:
         return {}
     return facts | {"polar": "positive" in facts.get("cuts", {}) or facts["notion"] in ("sentiment", "regard")}

@@ -125,10 +125,14 @@ class Answers(Shown):
         )
         return replace(changed, manifests=manifests)
 
-    def manifest_of(self, model: str, benchmark: str) -> dict[str, Any]:
-        """Return the manifest of a model on a benchmark; empty where there is none, as for imported answers."""
+    def manifests_of(self, model: str, benchmark: str) -> list[dict[str, Any]]:
+        """Return the manifests of a model on a benchmark: none of imported answers, several where runs were joined."""
         names = ((one.get("model", {}).get("shown_as"), one.get("benchmark", {}).get("name")) for one in self.manifests)
-        return next((one for one, name in zip(self.manifests, names, strict=True) if name == (model, benchmark)), {})
+        return [one for one, name in zip(self.manifests, names, strict=True) if name == (model, benchmark)]
+
+    def manifest_of(self, model: str, benchmark: str) -> dict[str, Any]:
+        """Return the first manifest of a model on a benchmark; empty where there is none, as for imported answers."""
+        return next(iter(self.manifests_of(model, benchmark)), {})
 
     def digests_of_models(self) -> dict[str, str]:
         """Return the digest of each model by the name it has here, where it was recorded."""

@@ -8,7 +8,7 @@ from functools import partial
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.matching import common_places, of_two_models
+from tiltmeter.families.kit.matching import common_places, of_two_models, pair_by
 from tiltmeter.families.labels.estimands import Question, questions
 from tiltmeter.families.labels.estimate import FAMILY, extra_columns, tested_together
 from tiltmeter.families.labels.facts import Facts, Floats, facts_of
@@ -31,8 +31,8 @@ def compare(
     for ours, theirs in of_two_models(facts_of(answers, extra_columns(by), settings.clusters), first, second):
         both = aligned(ours, theirs)
         counts, sides = list(counts_of(both[0], settings)), [questions(facts, measures, by) for facts in both]
-        pairs = zip(*(tested_together(one for one in side if not one.curve) for side in sides), strict=True)
-        together = (zip(*some, strict=True) for some in pairs)
+        lists = [tested_together(question for question in side if not question.curve) for side in sides]
+        together = pair_by(lists[0], lists[1], _place)
         yield from each_corrected([_difference(pair, both, counts, settings) for pair in some] for some in together)
 
 
@@ -40,6 +40,11 @@ def aligned(ours: Facts, theirs: Facts) -> tuple[Facts, Facts]:
     """Both on the texts that both have, in the order of the first."""
     here, there = common_places(ours.items, theirs.items)
     return ours.take(here), theirs.take(there)
+
+
+def _place(question: Question) -> tuple[str, ...]:
+    """What a question is about, whichever model answered it."""
+    return question.measure.name, question.scorer, question.by, question.group
 
 
 def _difference(pair: Pair, both: tuple[Facts, Facts], counts: Sequence[Floats], settings: Settings) -> Difference:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.matching import common_places, of_two_models
+from tiltmeter.families.kit.matching import common_places, of_two_models, pair_by
 from tiltmeter.families.slots.estimate import SCORER, stream_of, units_of
 from tiltmeter.families.slots.fills import Fills, fills_of
 from tiltmeter.families.slots.questions import Question, questions_of
@@ -28,8 +28,10 @@ def compare(
     Holm-corrected over the groups, or the gaps, of a measure.
     """
     models = of_two_models(fills_of(answers, by), first, second)
-    asked = (zip(*(questions_of(fills, measures, by) for fills in both), strict=True) for both in models)
-    yield from each_corrected(_differences(pair, settings) for of_models in asked for pair in of_models)
+    for ours, theirs in models:
+        sides = questions_of(ours, measures, by), questions_of(theirs, measures, by)
+        together = pair_by(sides[0], sides[1], lambda question: (question.measure.name, question.by, question.group))
+        yield from each_corrected(_differences(pairs, settings) for pairs in together)
 
 
 def aligned(ours: Fills, theirs: Fills) -> tuple[Fills, Fills]:
@@ -39,13 +41,14 @@ def aligned(ours: Fills, theirs: Fills) -> tuple[Fills, Fills]:
     return ours.take(here), theirs.take(there)
 
 
-def _differences(questions: tuple[list[Question], list[Question]], settings: Settings) -> Difference | list[Difference]:
+def _differences(pairs: Sequence[tuple[Question, Question]], settings: Settings) -> Difference | list[Difference]:
     """Differences that are tested together; a single one where it is about whom sentences are about."""
-    if not questions[0]:
+    if not pairs:
         return []
-    fills = aligned(questions[0][0].fills, questions[1][0].fills)
-    rows = [_difference(replace(one, fills=fills[0]), replace(one, fills=fills[1]), settings) for one in questions[0]]
-    return rows[0] if questions[0][0].pair is None else rows
+    ours, theirs = pairs[0]
+    here, there = aligned(ours.fills, theirs.fills)
+    rows = [_difference(replace(question, fills=here), replace(question, fills=there), settings) for question, _ in pairs]
+    return rows[0] if ours.pair is None else rows
 
 
 def _difference(ours: Question, theirs: Question, settings: Settings) -> Difference:
