@@ -112,7 +112,7 @@ def take(files: Sequence[Path], device: str) -> Tensors | None:
 
 @contextmanager
 def dropping() -> Iterator[None]:
-    """Give up weights that nobody took: their model was not loaded, or not from them, and their memory is wanted again."""
+    """Free weights at the end that were not taken, because their model was not loaded, or not from them."""
     try:
         yield
     finally:
