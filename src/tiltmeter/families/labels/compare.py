@@ -43,7 +43,7 @@ def aligned(ours: Facts, theirs: Facts) -> tuple[Facts, Facts]:
 
 
 def _place(question: Question) -> tuple[str, ...]:
-    """What a question is about, whichever model answered it."""
+    """Identify a question, whichever model answered it."""
     return question.measure.name, question.scorer, question.by, question.group
 
 
