@@ -22,7 +22,7 @@ class Spread(NamedTuple):
 
     value: float
     draws: Floats
-    dealt: Floats
+    permuted: Floats
     n_groups: int
 
 
@@ -55,7 +55,7 @@ def estimate_spread(
     if found is None:
         return replace(row, note="not computed: fewer than 2 groups, or only one item in each group")
     row = replace(
-        row, value=found.value, p=permutation_p(found.value, found.dealt, 0.0), details={"n_groups": found.n_groups}
+        row, value=found.value, p=permutation_p(found.value, found.permuted, 0.0), details={"n_groups": found.n_groups}
     )
     note = f"sample variance over {found.n_groups} groups; p from assigning the items to groups at random"
     return replace(with_interval(row, measure, row.n, found.draws, settings), note=note)
