@@ -57,7 +57,7 @@ def test_variance_tells_groups_that_differ_from_noise() -> None:
         assert found is not None and found.n_groups == 4
         means = np.array([values[groups == name].mean() for name in "abcd"])
         assert found.value == pytest.approx(means.var(ddof=1))
-        assert bool(np.mean(found.dealt >= found.value) < 0.01) is real
+        assert bool(np.mean(found.permuted >= found.value) < 0.01) is real
     assert spread_over_groups(noise[:40], groups[:40], rng, 10) is None
     assert spread_over_groups(noise[:4], np.array(list("abcd")), rng, 10) is None
 
