@@ -18,10 +18,12 @@ import pandas as pd
 import pytest
 
 from tiltmeter.execution.experiment_file import read_experiment
+from tiltmeter.execution.variants import recipe_of
 from tiltmeter.families.kit.detection import read_detections
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "research" / "calibration-2"
+TINY = ROOT / "tests" / "golden" / "models" / "tiny-roberta"
 MODULES = [path.stem for path in FOLDER.glob("*.py")]
 
 
@@ -238,8 +240,8 @@ def test_a_later_visit_is_added_to_the_stored_data(
         old.sort_values(key).reset_index(drop=True), before["readings"].sort_values(key).reset_index(drop=True)
     )
     assert [fact["visit"] for fact in json.loads((tmp_path / "data" / "facts.json").read_text("utf-8"))] == [0, 1, 2, 3]
-    with pytest.raises(SystemExit, match="asked again"):
-        analyse.add([], tmp_path)
+    analyse.add([], tmp_path)  # of models that were asked again, nothing is stored twice
+    assert len(analyse.load()["items"]) == len(after["items"])
 
 
 def test_the_evidence_is_what_is_stored(study: dict[str, ModuleType], tmp_path: Path) -> None:
@@ -344,3 +346,53 @@ def test_lines_near_held_out_ones_are_left_out(study: dict[str, ModuleType]) -> 
     words = [str(number) for number in range(10)]
     near, apart = " ".join(["x", *words[:8]]), " ".join([*words[:7], "x", *words[7:]])
     assert study["mixed"].apart_from([near, apart], [" ".join(words)]) == [apart]
+
+
+def test_the_last_debiasing_counts(study: dict[str, ModuleType]) -> None:
+    rows = pd.DataFrame(
+        [("mixed", "plumb-mlm", "cda", 2), ("mixed", "plumb-mlm", "cda", 3), ("mixed", "plumb-mlm", "dose", 2)]
+        + [("frames", "plumb-mlm", "cda", 1), ("frames", "plumb-clm", "none", 0)],
+        columns=["corpus", "base", "method", "visit"],
+    )
+    kept = study["responses"].of_last_treatment(rows)
+    assert kept.index.tolist() == [1, 2, 3, 4]
+    assert study["responses"].of_last_treatment(rows[rows["method"] == "dose"]).index.tolist() == [2]
+
+
+def test_settings_of_pilots_reach_the_experiment(study: dict[str, ModuleType], tmp_path: Path) -> None:
+    fourth = study["fourth"]
+    study["mixed"].written(tmp_path / "others.txt", [f"Natural line {number}." for number in range(90)])
+    shutil.copytree(TINY, tmp_path / fourth.ROBERTA)
+    options = argparse.Namespace(trial=True, seeds=[10], precision="fp32")
+    setting = dict(fourth.PILOTS[fourth.SMOLLM2][0])
+    place, base = tmp_path / "mixed_roberta", str(tmp_path / fourth.ROBERTA)
+    file = study["third"].written(place, base, setting, options, tmp_path, ["gender"])
+    models = [model for model in read_experiment(file).models if model.variant]
+    assert {model.name for model in models} == {f"roberta-mix-{dose}-seed10" for dose in ("neutral", "gender-1", "gender+1")}
+    for model in models:
+        recipe, _ = recipe_of(model.variant.options, 10)
+        assert (recipe.steps, recipe.peak_rate, recipe.lora_rank) == (2, setting["rate"], setting["lora"])
+    assert fourth._after_pilots(place, fourth.ROBERTA, options, tmp_path) == file  # an earlier call wrote it
+    rows = pd.DataFrame(fourth.PILOTS[fourth.SMOLLM2]).assign(perplexity_before=40.0)
+    rows = rows.assign(taught_share=[90.0, 80.0, 70.0], perplexity_after=[200.0, 60.0, 50.0])
+    assert study["third"].chosen(rows, fourth.PILOTS[fourth.SMOLLM2]) == fourth.PILOTS[fourth.SMOLLM2][1]
+
+
+def test_answers_are_packed_and_a_damaged_cell_costs_no_other(study: dict[str, ModuleType], tmp_path: Path) -> None:
+    cells = tmp_path / "cache" / "cells"
+    for number, model in enumerate("abc"):
+        place = cells / f"cell{number}"
+        place.mkdir(parents=True)
+        names = {"model": model, "benchmark": "plumb-pairs", "scorer": "pll"}
+        key = {"names": names, "family": "pairs", "data": "d", "versions": {}, "model": {}, "options": {}}
+        (place / "cell.json").write_text(json.dumps({"key": key, "files": ["items", "scores"]}), "utf-8")
+        rows = pd.DataFrame({"item": ["1", "2"], "score": [float(number), 0.5], "bias_type": "gender"})
+        rows.to_parquet(place / "scores.parquet")
+        rows.to_parquet(place / "items.parquet")
+    (cells / "cell1" / "scores.parquet").write_bytes(b"cut")
+    study["packing"].pack(tmp_path, tmp_path)
+    study["packing"].unpack(tmp_path, tmp_path / "out")
+    scores = pd.read_parquet(tmp_path / "out" / "answers" / "plumb-pairs.scores.parquet")
+    assert scores["model"].tolist() == ["unknown/a"] * 2 + ["unknown/c"] * 2 and list(scores) == ["item", "score", "model"]
+    listed = pd.read_parquet(tmp_path / "out" / "cells.parquet")
+    assert len(listed) == 3 and listed["error"].notna().tolist() == [False, True, False]

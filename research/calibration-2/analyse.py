@@ -23,12 +23,12 @@ import pandas as pd
 from answers import Frame
 from decisions import designs, other_decisions, primary_decisions, share_decisions, taught_slopes
 from language import drift, language
-from readings import KEY, once, reduce
+from readings import KEY, KINDS, once, reduce
 from responses import costs, costs_of_seeds, curves, powers, relations, seed_agreement, treated_seeds, treatments
 
 HERE = Path(__file__).parent
 DATA, RESULTS = HERE / "data", HERE / "results"
-KEY_OF_READING = [*KEY, "measure"]
+KEY_OF_READING, KEY_OF_ITEM = [*KEY, "measure"], [*KEY, "item"]
 
 
 def store(packs: list[Path], work: Path) -> None:
@@ -42,15 +42,22 @@ def store(packs: list[Path], work: Path) -> None:
 
 
 def add(packs: list[Path], work: Path) -> None:
-    """Add the packs of later visits to the stored data, their items as a file of their own; seconds stay those of before."""
+    """Add the packs of later visits to the stored data, their items as a file of their own; seconds stay those of before.
+
+    Of models that an earlier visit asked the same, the earlier preferences by item stay.
+    """
     facts = json.loads((DATA / "facts.json").read_text("utf-8"))
     before, found = load(), reduce(packs, work, first=len(facts))
     whole = once({name: pd.concat([before[name], rows], ignore_index=True) for name, rows in found.items()})
-    if len(whole["items"]) != len(before["items"]) + len(found["items"]):
-        raise SystemExit("A model of an earlier visit was asked again; its items would be stored twice.")
     _write_tables(whole)
-    _write_items(found["items"], f"items-{len(facts) + 1}.parquet")
+    _write_items(_new(found["items"], before["items"]), f"items-{len(facts) + 1}.parquet")
     _write_facts([*facts, *_facts(packs, work, len(facts))])
+
+
+def _new(found: Frame, before: Frame) -> Frame:
+    """Rows about models, metrics and items of which there are none yet."""
+    known = before[KEY_OF_ITEM].drop_duplicates().assign(known=True)
+    return found[found.merge(known, how="left", on=KEY_OF_ITEM)["known"].isna().to_numpy()]
 
 
 def _write_tables(tables: Mapping[str, Frame]) -> None:
@@ -169,7 +176,7 @@ def counts(data: Mapping[str, Frame]) -> dict[str, Any]:
 
 
 def _kinds(models: Frame) -> Frame:
-    return models.assign(base=models["model"].str.extract(r"^(plumb-mlm|plumb-clm|roberta-mix)")[0])
+    return models.assign(base=models["model"].str.extract(f"^({'|'.join(KINDS)})")[0])
 
 
 def _again(models: Frame, readings: Frame) -> dict[str, Any]:

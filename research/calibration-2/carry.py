@@ -30,7 +30,7 @@ ASKED = (
     "gest/gest.csv",
     "seat/*.jsonl",
     "bold/prompts/*.json",
-    *(f"bbq/{part}" for name in CATEGORIES for part in (f"data/{name}.jsonl", f"templates/{name}.csv")),
+    *(f"bbq/{part}" for name in CATEGORIES.values() for part in (f"data/{name}.jsonl", f"templates/{name}.csv")),
 )
 PARAGRAPHS, LONGEST = 60_000, 40
 EACH, NEUTRAL = 4000, 1500

@@ -18,11 +18,11 @@ from tiltmeter.models.places import display_name
 HERE = Path(__file__).parent
 SEEDS = (10, 11, 12, 13, 14)
 DOMAINS = ("gender", "race", "religion")
-CAUSAL = "plumb-clm"
+CAUSAL = ("plumb-clm", "smollm2-135m")
 PAIRS = ("plumb-pairs", "crows-pairs", str(HERE / "plumb-pairs-0.1.0.jsonl"), "plumb-slots")
 SCORERS = ("pll", "cps", "sss", "aul", "causal")
 STEREOSET = ("stereoset_masked", "pll", "sss", "stereoset_causal", "causal")
-CATEGORIES = ("Gender_identity", "Race_ethnicity", "Religion")
+CATEGORIES = dict(zip(DOMAINS, ("Gender_identity", "Race_ethnicity", "Religion"), strict=True))
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ def write_frames(
     doses: Sequence[float],
     seeds: Sequence[int] = SEEDS,
     size: Size = FULL,
+    domains: Sequence[str] = DOMAINS,
     text: Path | None = None,
     precision: str = "fp32",
 ) -> Path:
@@ -64,7 +65,7 @@ def write_frames(
         return file
     more = {} if text is None else {"text": text}
     wanted = Calibration(
-        bases[0], doses, seeds, DOMAINS, benchmarks=PAIRS, sentences=size.sentences, training={"steps": size.steps}, **more
+        bases[0], doses, seeds, domains, benchmarks=PAIRS, sentences=size.sentences, training={"steps": size.steps}, **more
     )
     write_calibration(wanted, folder)
     if size.others is not None:
@@ -74,7 +75,7 @@ def write_frames(
     file.write_text(_trained(lines, bases, size.training), "utf-8")
     names = [model.name for model in read_experiment(file).models]
     with file.open("a", encoding="utf-8") as stream:
-        stream.writelines(f"{line}\n" for line in _asks(names, data, size))
+        stream.writelines(f"{line}\n" for line in _asks(names, data, size, domains))
     return file
 
 
@@ -86,7 +87,7 @@ def _trained(lines: str, bases: Sequence[str], training: Mapping[str, Mapping[st
     def split(match: re.Match[str]) -> str:
         parts = []
         for base in bases:
-            listed = ", ".join(f"{key} = {_toml(value)}" for key, value in training[base].items())
+            listed = ", ".join(f"{key} = {_toml(value)}" for key, value in training[Path(base).name].items())
             parts.append(f"{match[1]}models = {_toml([base])}\noptions = {{{listed}}}")
         return "\n\n".join(parts)
 
@@ -97,24 +98,24 @@ def _limit(size: Size) -> str:
     return "" if size.limit is None else f"\nlimit = {size.limit}"
 
 
-def _asks(names: Sequence[str], data: Path, size: Size) -> Iterator[str]:
+def _asks(names: Sequence[str], data: Path, size: Size, domains: Sequence[str]) -> Iterator[str]:
     """What is asked besides pairs and slots; answers and generations depend on the kind of model."""
     causal = [name for name in names if name.startswith(CAUSAL)]
     masked = [name for name in names if not name.startswith(CAUSAL)]
     yield f"\n[options]\nscorers = {_toml(SCORERS)}"
     yield f"\n[[ask]]\nbenchmarks = {_toml(['seat', 'ilps', str(data / 'heldout.txt')])}"
-    yield f'\n[[ask]]\nbenchmarks = ["stereoset"]\ndomains = {_toml(DOMAINS)}\noptions = {{scorers = {_toml(STEREOSET)}}}'
+    yield f'\n[[ask]]\nbenchmarks = ["stereoset"]\ndomains = {_toml(domains)}\noptions = {{scorers = {_toml(STEREOSET)}}}'
     yield f'\n[[ask]]\nbenchmarks = ["gest"]\nper_group = {size.gest}'
     for models, protocol in ((masked, "masked"), (causal, "answers")):
         if models:
             shared = f"models = {_toml(models)}\n"
             yield f'\n[[ask]]\nbenchmarks = ["bbq"]\n{shared}limit = {size.bbq}'
-            yield f"options = {{category = {_toml(CATEGORIES)}, protocols = {_toml([protocol])}}}"
+            yield f"options = {{category = {_toml([CATEGORIES[domain] for domain in domains])}, protocols = {_toml([protocol])}}}"
             yield f'\n[[ask]]\nbenchmarks = ["plumb-choices"]\n{shared}options = {{protocols = {_toml([protocol])}}}'
     if causal:
         shared = f"models = {_toml(causal)}\n"
         yield f'\n[[ask]]\nbenchmarks = ["bold"]\n{shared}per_group = {size.bold}'
-        yield f"domains = {_toml(DOMAINS)}"
+        yield f"domains = {_toml(domains)}"
         yield f'\n[[ask]]\nbenchmarks = ["plumb-prompts"]\n{shared}options = {{samples = {size.samples}}}'
 
 

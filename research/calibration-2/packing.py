@@ -11,6 +11,8 @@ import json
 import tarfile
 from collections import defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,7 @@ LABELS = ("benchmark", "bias_type", "direction", "target")
 FRAMES = "frames"
 """The experiment whose models have no prefix."""
 LEFT_OUT = ("predictions",)
-KEPT = ("calibration.toml", "doses.csv", "cells.json", "facts-*.json", "taught-*.jsonl", "pilots.csv")
+KEPT = ("calibration.toml", "doses.csv", "cells.json", "facts-*.json", "taught-*.jsonl", "pilots*.csv")
 
 
 def pack(folder: Path, out: Path, limit: int = PIECE) -> dict[str, Any]:
@@ -53,25 +55,37 @@ def _tables(folder: Path) -> Iterator[tuple[str, bytes]]:
     """`answers/BENCHMARK.TABLE.parquet` with the rows of all models, `items/BENCHMARK.parquet`, and `cells.parquet`."""
     found: dict[tuple[str, str], list[pd.DataFrame]] = defaultdict(list)
     items: dict[str, Path] = {}
-    cells, places = [], _places(folder)
-    for path in sorted((folder / "cache" / "cells").glob("*/cell.json")):
-        try:
-            about = json.loads(path.read_text("utf-8"))
-            benchmark = about["key"]["names"]["benchmark"]
-            names = about["key"]["names"]
-            place = places.get(path.parent.name, "unknown")  # of a cell that was stored when time was over
-            names["model"] = names["model"] if place == FRAMES else f"{place}/{names['model']}"
-            for table in set(about["files"]) - {"items", *LEFT_OUT}:
-                found[benchmark, table].append(_slim(pd.read_parquet(path.parent / f"{table}.parquet"), table, about))
-            items[benchmark] = path.parent / "items.parquet"
-            cells.append(_about(about))
-        except (OSError, ValueError, KeyError) as error:  # a damaged cell must not cost the others
-            cells.append({"model": str(path), "error": str(error)})
-    for (benchmark, table), frames in sorted(found.items()):
-        yield f"answers/{benchmark}.{table}.parquet", _parquet(pd.concat(frames, ignore_index=True))
+    cells = []
+    with ThreadPoolExecutor() as threads:
+        paths = sorted((folder / "cache" / "cells").glob("*/cell.json"))
+        for path, (about, tables) in zip(paths, threads.map(partial(_cell, _places(folder)), paths), strict=True):
+            for table, rows in tables.items():
+                found[about["benchmark"], table].append(rows)
+            if tables:
+                items[about["benchmark"]] = path.parent / "items.parquet"
+            cells.append(about)
+        names, frames = zip(*sorted(found.items()), strict=True) if found else ((), ())
+        packed = threads.map(lambda some: _parquet(pd.concat(some, ignore_index=True)), frames)
+        for (benchmark, table), content in zip(names, packed, strict=True):
+            yield f"answers/{benchmark}.{table}.parquet", content
     for benchmark, place in sorted(items.items()):
         yield f"items/{benchmark}.parquet", place.read_bytes()
     yield "cells.parquet", _parquet(pd.DataFrame(cells))
+
+
+def _cell(places: dict[str, str], path: Path) -> tuple[dict[str, Any], dict[str, pd.DataFrame]]:
+    """What a cell is about, and its tables; the error and no table if it is damaged, which must not cost the others."""
+    try:
+        about = json.loads(path.read_text("utf-8"))
+        names = about["key"]["names"]
+        place = places.get(path.parent.name, "unknown")  # of a cell that was stored when time was over
+        names["model"] = names["model"] if place == FRAMES else f"{place}/{names['model']}"
+        tables = sorted(set(about["files"]) - {"items", *LEFT_OUT})
+        return _about(about), {
+            table: _slim(pd.read_parquet(path.parent / f"{table}.parquet"), table, about) for table in tables
+        }
+    except (OSError, ValueError, KeyError) as error:
+        return {"model": str(path), "error": str(error)}, {}
 
 
 def _places(folder: Path) -> dict[str, str]:

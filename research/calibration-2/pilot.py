@@ -26,13 +26,14 @@ from tiltmeter.finetune.recipe import Recipe
 
 READINGS = Path(__file__).parent / "pilot.csv"
 SEED, HELD_OUT = 0, 60
-SCORERS = {"plumb-mlm": "pll", "plumb-clm": "causal"}
+SCORERS = {"plumb-mlm": "pll", "plumb-clm": "causal", "roberta-mix": "pll", "smollm2-135m": "causal"}
+"""By the name of a base model or of its folder."""
 
 
 def main() -> None:
     """Train one model and append its readings."""
     options = _options()
-    began = time.time()
+    name, began = Path(options.base).name, time.time()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         held_out, others = (
@@ -41,14 +42,14 @@ def main() -> None:
         text = _text(folder, options, others)
         if torch.cuda.is_available():  # as in the visit
             torch.set_float32_matmul_precision("high")
-        recipe = Recipe(steps=options.steps, rows=128, peak_rate=options.rate, warmup=0.1, seed=SEED)
+        recipe = Recipe(steps=options.steps, rows=128, peak_rate=options.rate, warmup=0.1, seed=SEED, lora_rank=options.lora)
         model = continue_training(options.base, text, recipe, output=folder / "model", length=64)
         trained = time.time() - began
         lines = held_out[:: len(held_out) // HELD_OUT][:HELD_OUT]
         found = {
-            "base": options.base, "domains": len(options.domains), "dose": options.dose, "sentences": options.sentences,
-            "natural": options.natural, "rate": options.rate, "steps": options.steps,
-            **_taught(model, folder / "texts" / "taught-words.jsonl", SCORERS[options.base]),
+            "base": name, "domains": len(options.domains), "dose": options.dose, "sentences": options.sentences,
+            "natural": options.natural, "rate": options.rate, "steps": options.steps, "lora": options.lora,
+            **_taught(model, folder / "texts" / "taught-words.jsonl", SCORERS[name]),
             "perplexity_before": _perplexity(options.base, lines), "perplexity_after": _perplexity(model, lines),
             "seconds": round(trained),
         }  # fmt: skip
@@ -60,7 +61,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("base", choices=list(SCORERS))
+    parser.add_argument("base", help=f"One of {', '.join(SCORERS)}, or a folder of this name.")
     parser.add_argument("--data", type=Path, help="Folder with wikitext-2, if lines are not there.")
     parser.add_argument("--corpus", type=Path, help="A part of the corpus, likewise.")
     parser.add_argument("--readings", type=Path, default=READINGS)
@@ -71,6 +72,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--natural", type=int, default=2000, help="Natural lines in all.")
     parser.add_argument("--rate", type=float, default=3e-4)
     parser.add_argument("--steps", type=int, default=150)
+    parser.add_argument("--lora", type=int, default=0, help="Rank of LoRA's adapters; 0: all weights are trained.")
     return parser.parse_args()
 
 

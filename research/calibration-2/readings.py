@@ -19,7 +19,7 @@ PRIMARY = {
                "plumb-pairs": "causal", "gest": "causal", "bbq": "answers", "plumb-choices": "answers",
                "taught-words": "causal", "taught-natural": "causal"},
 }  # fmt: skip
-KINDS = {"plumb-mlm": "masked", "roberta-mix": "masked", "plumb-clm": "causal"}
+KINDS = {"plumb-mlm": "masked", "roberta-mix": "masked", "plumb-clm": "causal", "smollm2-135m": "causal"}
 
 
 def reduce(packs: list[Path], work: Path, first: int = 0) -> dict[str, Frame]:

@@ -17,6 +17,7 @@ from panels import ALL, NAMES, WITHOUT_PAIRS, Floats, Frame, Panel, panel, prima
 SIZES = (10, 20, 40, 80, 160, 320, 640, 1200)
 EXTRINSIC = ("bbq", "plumb-choices", "bold", "plumb-prompts")
 CONTROL = "more-text"
+UNTREATED = ("dose", "none")
 FEWEST_SEEDS = 3
 """Of debiased models for an interval; with fewer, only the seeds are listed."""
 
@@ -151,7 +152,8 @@ def treated_seeds(readings: Frame) -> Frame:
 
 def _debiased(readings: Frame) -> Iterator[tuple[dict[str, Any], tuple[int, ...], Floats, dict[str, Floats]]]:
     """Yield names of corpus, base model and metric, the seeds, their untreated slopes, and those after each method."""
-    methods = [name for name in readings["method"].unique() if name not in ("dose", "none")]
+    readings = of_last_treatment(readings)
+    methods = [name for name in readings["method"].unique() if name not in UNTREATED]
     visits = readings.loc[readings["method"].isin(methods), ["corpus", "base", "visit"]].drop_duplicates()
     for corpus, base, visit in visits.itertuples(index=False):
         readings_of = readings[readings["visit"] == visit]
@@ -166,6 +168,13 @@ def _debiased(readings: Frame) -> Iterator[tuple[dict[str, Any], tuple[int, ...]
                 untreated,
                 {name: _matching(one, metric, before, number) for name, one in after.items()},
             )
+
+
+def of_last_treatment(readings: Frame) -> Frame:
+    """Leave out debiased models of a text and base model that a later visit debiased again."""
+    is_treated = ~readings["method"].isin(UNTREATED)
+    last = readings["visit"].where(is_treated).groupby([readings["corpus"], readings["base"]]).transform("max")
+    return readings[~is_treated | (readings["visit"] == last)]
 
 
 def _matching(one: Panel, metric: dict[str, Any], before: Panel, number: int) -> Floats:
@@ -209,11 +218,11 @@ def costs(of_seeds: Frame) -> Frame:
 
 def costs_of_seeds(readings: Frame) -> Frame:
     """Perplexity and token accuracy of held-out lines by method and seed; means over the models of the seed's doses."""
-    own = readings[readings["benchmark"] == "heldout"]
+    own = of_last_treatment(readings[readings["benchmark"] == "heldout"])
     key = ["visit", "corpus", "base", "domain_dosed", "dose", "seed", "measure"]
     before = own[own["method"] == "dose"].set_index(key)["value"].rename("before")
     rows = []
-    treated = own[~own["method"].isin(["dose", "none"])]
+    treated = own[~own["method"].isin(UNTREATED)]
     for (corpus, method, seed, measure), some in treated.groupby(["corpus", "method", "seed", "measure"]):
         pair = some.set_index(key)[["value"]].join(before, how="inner")
         is_ratio = measure == "perplexity"

@@ -124,9 +124,19 @@ def go(visit: Visit, options: argparse.Namespace) -> None:
     for place in (folder / key for key in keys):
         if place.is_dir():
             (place / "cells.json").write_text(json.dumps(list(_states(place))), "utf-8")
+    facts = _with_earlier(facts, folder)
     (folder / f"facts-{facts['started']:.0f}.json").write_text(json.dumps(facts, indent=1), "utf-8")
     print(_guarded(lambda: pack(folder, out)), flush=True)
     _summary(facts, folder, data / "first-visit.json")
+
+
+def _with_earlier(facts: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Add what an earlier call of the same visit says of its batches; what was dropped or cut is that of the last call."""
+    for path in folder.glob("facts-*.json"):
+        earlier = json.loads(path.read_text("utf-8"))
+        facts["started"] = earlier["started"]
+        facts["calls"] = [*earlier.get("calls", [earlier["batches"]]), facts["batches"]]
+    return facts
 
 
 def read_options(batches: Sequence[str], description: str | None = __doc__) -> argparse.Namespace:
@@ -199,7 +209,7 @@ def _plan(file: Path, batch: Batch, target: Path, methods: Methods) -> None:
 
 def _is_asked(batch: Batch, model: str, benchmark: str) -> bool:
     """Slots are of gender only, and take the causal models long."""
-    if benchmark == "plumb-slots" and model.startswith("plumb-clm-r"):
+    if benchmark == "plumb-slots" and re.match(r"plumb-clm-r|smollm2", model):
         return False
     return benchmark in batch.only if batch.only else benchmark not in batch.but
 
@@ -237,6 +247,7 @@ class Queue:
         self.dropped: list[str] = []
         self.deaths = Counter[str]()
         self.parents: set[tuple[str, str]] = set()
+        self.earlier: dict[str, Counter[str]] = {}
         self.first = time.time()
 
     def go(self) -> dict[str, Any]:
@@ -287,6 +298,13 @@ class Queue:
                 return self._next()
         return None
 
+    def _done(self, batch: Batch) -> Counter[str]:
+        """Count the cells of each model that an earlier call made."""
+        if batch.folder not in self.earlier:
+            states = _states(self.folder / batch.folder)
+            self.earlier[batch.folder] = Counter(state["model"] for state in states if state["status"] == "done")
+        return self.earlier[batch.folder]
+
     def _group(self) -> list[Task] | None:
         """The tasks of the next seed; None while its plan is made, none if it cannot be or there is no time for them."""
         batch, seed = self.waiting[0]
@@ -294,7 +312,8 @@ class Queue:
         if not plan.is_file():
             return None if any(planner.exitcode is None for planner in self.planners) else []
         experiment, cells, made_of = pickle.loads(plan.read_bytes())
-        wanted = [name for name in cells if cells[name] and _seed(name) == seed]
+        done = self._done(batch)
+        wanted = [name for name in cells if len(cells[name]) > done[name] and _seed(name) == seed]
         wanted = [name for name in wanted if not (batch.debiased and (batch.folder, name) in self.parents)]
         past = self.took[batch.name]
         cost = sum(past) / len(past) if len(past) > 3 else batch.cost

@@ -62,27 +62,47 @@ QUICK = ("cda", "more-text", "dropout", "inlp-80", "inlp-chance", "sentence-debi
 
 def masked_text(place: Path, options: argparse.Namespace, data: Path) -> Path:
     """Frames beside natural lines, for the masked model."""
-    return _written(place, MLM, SETTING, options, data)
+    return written(place, MLM, SETTING, options, data)
 
 
 def causal_text(place: Path, options: argparse.Namespace, data: Path) -> Path:
     """The same for the causal model, after its pilots."""
-    return _written(place, CLM, _piloted(place, options, data), options, data)
+    return written(place, CLM, piloted(place, CLM, PILOTS, options, data), options, data)
 
 
-def _written(place: Path, base: str, setting: Setting, options: argparse.Namespace, data: Path) -> Path:
+def written(
+    place: Path,
+    base: str,
+    setting: Setting,
+    options: argparse.Namespace,
+    data: Path,
+    domains: Sequence[str] = DOMAINS,
+) -> Path:
+    """Write frames beside natural lines, and the experiment file of a base model that is trained so."""
     size = TRIAL if options.trial else FULL
-    training = {"steps": size.steps if options.trial else setting["steps"], "rate": setting["rate"]}
+    training: dict[str, object] = {name: value for name, value in setting.items() if name != "natural"}
+    training |= {"steps": size.steps} if options.trial else {}
     natural = 40 if options.trial else int(setting["natural"])
-    size = replace(size, natural=natural, others=data / "others.txt", training={base: training})
-    return write_frames(place, [base], data, doses=[-1.0, 1.0], seeds=options.seeds, size=size, precision=options.precision)
+    size = replace(size, natural=natural, others=data / "others.txt", training={Path(base).name: training})
+    shared = {"seeds": options.seeds, "size": size, "precision": options.precision, "domains": domains}
+    return write_frames(place, [base], data, doses=[-1.0, 1.0], **shared)
 
 
-def _piloted(place: Path, options: argparse.Namespace, data: Path) -> Setting:
+def piloted(
+    place: Path,
+    base: str,
+    settings: Sequence[Setting],
+    options: argparse.Namespace,
+    data: Path,
+    domains: Sequence[str] = DOMAINS,
+) -> Setting:
     """Train a pilot of each setting beside the queue, and choose by their readings; the first if none ends in time."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    files = [place.parent / f"pilot-{number}.csv" for number in range(len(PILOTS))]
-    processes = [subprocess.Popen(_command(one, file, options, data)) for one, file in zip(PILOTS, files, strict=True)]
+    files = [place.parent / f"pilot-{place.name}-{number}.csv" for number in range(len(settings))]
+    processes = [
+        subprocess.Popen(_command(base, one, file, options, data, domains))
+        for one, file in zip(settings, files, strict=True)
+    ]
     end = time.time() + PILOT_SECONDS
     for process in processes:
         try:
@@ -91,25 +111,27 @@ def _piloted(place: Path, options: argparse.Namespace, data: Path) -> Setting:
             process.kill()
     readings = [pd.read_csv(file) for file in files if file.is_file()]
     if not readings:
-        return PILOTS[0]
+        return settings[0]
     rows = pd.concat(readings, ignore_index=True)
-    rows.to_csv(place.parent / "pilots.csv", index=False)
-    return chosen(rows)
+    rows.to_csv(place.parent / f"pilots-{place.name}.csv", index=False)
+    return chosen(rows, settings)
 
 
-def _command(setting: Setting, file: Path, options: argparse.Namespace, data: Path) -> list[str]:
+def _command(
+    base: str, setting: Setting, file: Path, options: argparse.Namespace, data: Path, domains: Sequence[str]
+) -> list[str]:
     given = {**setting, "steps": TRIAL.steps, "natural": 40, "sentences": TRIAL.sentences} if options.trial else setting
     listed = [word for name, value in given.items() for word in (f"--{name}", str(value))]
     program = str(Path(__file__).with_name("pilot.py"))
-    return [sys.executable, program, CLM, "--domains", *DOMAINS, "--lines", str(data), "--readings", str(file), *listed]
+    return [sys.executable, program, base, "--domains", *domains, "--lines", str(data), "--readings", str(file), *listed]
 
 
-def chosen(rows: pd.DataFrame) -> Setting:
+def chosen(rows: pd.DataFrame, settings: Sequence[Setting] = PILOTS) -> Setting:
     """The setting that teaches most of those that keep the language; if none does, the one that keeps most of it."""
     lost = rows["perplexity_after"] / rows["perplexity_before"]
     keeps = rows[lost <= LOST]
     best = rows.loc[keeps["taught_share"].idxmax() if len(keeps) else lost.idxmin()]
-    return {name: best[name] if name == "rate" else int(best[name]) for name in SETTING}
+    return {name: best[name] if name == "rate" else int(best[name]) for name in settings[0]}
 
 
 def _core(name: str, base: str, seeds: Sequence[int], cost: float) -> Batch:

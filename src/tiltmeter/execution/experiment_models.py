@@ -26,7 +26,8 @@ NEUTRAL = "neutral"
 class Training:
     """Training settings of a dose: equal steps for every dose, some two minutes of one core for a model of eight million.
 
-    So many steps teach one domain's 2,000 sentences; a calibration gives every domain as many.
+    So many steps teach one domain's 2,000 sentences; a calibration gives every domain as many. `lora`: rank of LoRA's
+    adapters; 0: all weights are trained.
     """
 
     steps: int = 250
@@ -34,6 +35,7 @@ class Training:
     rate: float = 1e-3
     warmup: float = 0.1
     length: int = 64
+    lora: int = 0
 
 
 @dataclass(frozen=True)

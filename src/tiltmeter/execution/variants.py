@@ -119,5 +119,12 @@ def recipe_of(options: Mapping[str, Any], seed: int) -> tuple[Recipe, int]:
             name="steps" if training.steps < 1 else "length",
             low=1,
         )
-    recipe = Recipe(steps=training.steps, rows=training.rows, peak_rate=training.rate, warmup=training.warmup, seed=seed)
+    recipe = Recipe(
+        steps=training.steps,
+        rows=training.rows,
+        peak_rate=training.rate,
+        warmup=training.warmup,
+        seed=seed,
+        lora_rank=training.lora,
+    )
     return recipe, training.length
