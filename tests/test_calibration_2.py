@@ -350,8 +350,13 @@ def test_lines_near_held_out_ones_are_left_out(study: dict[str, ModuleType]) -> 
 
 def test_the_last_debiasing_counts(study: dict[str, ModuleType]) -> None:
     rows = pd.DataFrame(
-        [("mixed", "plumb-mlm", "cda", 2), ("mixed", "plumb-mlm", "cda", 3), ("mixed", "plumb-mlm", "dose", 2)]
-        + [("frames", "plumb-mlm", "cda", 1), ("frames", "plumb-clm", "none", 0)],
+        [
+            ("mixed", "plumb-mlm", "cda", 2),
+            ("mixed", "plumb-mlm", "cda", 3),
+            ("mixed", "plumb-mlm", "dose", 2),
+            ("frames", "plumb-mlm", "cda", 1),
+            ("frames", "plumb-clm", "none", 0),
+        ],
         columns=["corpus", "base", "method", "visit"],
     )
     kept = study["responses"].of_last_treatment(rows)

@@ -39,6 +39,7 @@ class Size:
     natural: int = 0
     others: Path | None = None
     """A file of natural lines, of which so many are added to frames."""
+    domains: Sequence[str] = DOMAINS
     training: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Options of base models that are trained otherwise."""
 
@@ -55,7 +56,6 @@ def write_frames(
     doses: Sequence[float],
     seeds: Sequence[int] = SEEDS,
     size: Size = FULL,
-    domains: Sequence[str] = DOMAINS,
     text: Path | None = None,
     precision: str = "fp32",
 ) -> Path:
@@ -65,7 +65,14 @@ def write_frames(
         return file
     more = {} if text is None else {"text": text}
     wanted = Calibration(
-        bases[0], doses, seeds, domains, benchmarks=PAIRS, sentences=size.sentences, training={"steps": size.steps}, **more
+        bases[0],
+        doses,
+        seeds,
+        size.domains,
+        benchmarks=PAIRS,
+        sentences=size.sentences,
+        training={"steps": size.steps},
+        **more,
     )
     write_calibration(wanted, folder)
     if size.others is not None:
@@ -75,7 +82,7 @@ def write_frames(
     file.write_text(_trained(lines, bases, size.training), "utf-8")
     names = [model.name for model in read_experiment(file).models]
     with file.open("a", encoding="utf-8") as stream:
-        stream.writelines(f"{line}\n" for line in _asks(names, data, size, domains))
+        stream.writelines(f"{line}\n" for line in _asks(names, data, size))
     return file
 
 
@@ -98,24 +105,26 @@ def _limit(size: Size) -> str:
     return "" if size.limit is None else f"\nlimit = {size.limit}"
 
 
-def _asks(names: Sequence[str], data: Path, size: Size, domains: Sequence[str]) -> Iterator[str]:
+def _asks(names: Sequence[str], data: Path, size: Size) -> Iterator[str]:
     """What is asked besides pairs and slots; answers and generations depend on the kind of model."""
+    categories = [CATEGORIES[domain] for domain in size.domains]
     causal = [name for name in names if name.startswith(CAUSAL)]
     masked = [name for name in names if not name.startswith(CAUSAL)]
     yield f"\n[options]\nscorers = {_toml(SCORERS)}"
     yield f"\n[[ask]]\nbenchmarks = {_toml(['seat', 'ilps', str(data / 'heldout.txt')])}"
-    yield f'\n[[ask]]\nbenchmarks = ["stereoset"]\ndomains = {_toml(domains)}\noptions = {{scorers = {_toml(STEREOSET)}}}'
+    yield f'\n[[ask]]\nbenchmarks = ["stereoset"]\ndomains = {_toml(size.domains)}'
+    yield f"options = {{scorers = {_toml(STEREOSET)}}}"
     yield f'\n[[ask]]\nbenchmarks = ["gest"]\nper_group = {size.gest}'
     for models, protocol in ((masked, "masked"), (causal, "answers")):
         if models:
             shared = f"models = {_toml(models)}\n"
             yield f'\n[[ask]]\nbenchmarks = ["bbq"]\n{shared}limit = {size.bbq}'
-            yield f"options = {{category = {_toml([CATEGORIES[domain] for domain in domains])}, protocols = {_toml([protocol])}}}"
+            yield f"options = {{category = {_toml(categories)}, protocols = {_toml([protocol])}}}"
             yield f'\n[[ask]]\nbenchmarks = ["plumb-choices"]\n{shared}options = {{protocols = {_toml([protocol])}}}'
     if causal:
         shared = f"models = {_toml(causal)}\n"
         yield f'\n[[ask]]\nbenchmarks = ["bold"]\n{shared}per_group = {size.bold}'
-        yield f"domains = {_toml(domains)}"
+        yield f"domains = {_toml(size.domains)}"
         yield f'\n[[ask]]\nbenchmarks = ["plumb-prompts"]\n{shared}options = {{samples = {size.samples}}}'
 
 

@@ -7,7 +7,6 @@ same folder ended. roberta-mix and SmolLM2-135M are folders of these names in th
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -70,7 +69,7 @@ def _extract(file: Path, folder: Path) -> None:
     model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(file.parent, gguf_file=file.name))
     model.load_state_dict(read.state_dict())
     model.save_pretrained(part)
-    os.rename(part, folder)
+    part.rename(folder)
 
 
 def _core(name: str, folder: str, base: str, cost: float, but: Sequence[str], seeds: Sequence[int] = SEEDS) -> Batch:

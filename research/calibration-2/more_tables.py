@@ -110,7 +110,17 @@ def seeds_debiased() -> Iterator[str]:
         yield line(NAMES.get(method, method), seed, *cells, times, number(accuracy["after"] - accuracy["before"], 1))
 
 
-METHODS = ("more-text", "cda", "dropout", "sentence-debias", "inlp-80", "inlp-chance", "self-debias")
+METHODS = (
+    "more-text",
+    "cda",
+    "dropout",
+    "sentence-debias",
+    "inlp-80",
+    "inlp-chance",
+    "self-debias",
+    "context-debias",
+    "auto-debias",
+)
 NAMES = {"more-text": "control (same text)"}
 
 

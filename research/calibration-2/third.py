@@ -83,9 +83,8 @@ def written(
     training: dict[str, object] = {name: value for name, value in setting.items() if name != "natural"}
     training |= {"steps": size.steps} if options.trial else {}
     natural = 40 if options.trial else int(setting["natural"])
-    size = replace(size, natural=natural, others=data / "others.txt", training={Path(base).name: training})
-    shared = {"seeds": options.seeds, "size": size, "precision": options.precision, "domains": domains}
-    return write_frames(place, [base], data, doses=[-1.0, 1.0], **shared)
+    size = replace(size, natural=natural, others=data / "others.txt", domains=domains, training={Path(base).name: training})
+    return write_frames(place, [base], data, doses=[-1.0, 1.0], seeds=options.seeds, size=size, precision=options.precision)
 
 
 def piloted(
