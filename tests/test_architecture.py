@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,7 @@ def room(parts: Sequence[str]) -> str:
     return "studies" if parts[0] == "families" and "studies" in parts[2:3] else parts[0]
 
 
+@cache
 def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
