@@ -137,7 +137,8 @@ def _states(place: Path) -> Iterator[dict[str, Any]]:
             continue
         if isinstance(state, dict) and "status" in state:
             kept = {name: state.get(name) for name in ("cell", "status", "seconds", "attempts", "error", "key")}
-            yield kept | {"model": model, "benchmark": benchmark.rpartition("-")[0]}
+            own = state.get("question", {}).get("model", {}).get("name", model)  # a folder's name spells "+" otherwise
+            yield kept | {"model": own, "benchmark": benchmark.rpartition("-")[0]}
 
 
 class _alarm:  # noqa: N801
