@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import UsageError
@@ -24,23 +24,36 @@ SIZES, ATTENDED = ("hidden_size", "intermediate_size", "num_attention_heads"), 5
 
 
 @cache
-def start_device(device: str) -> None:
+def start_device(device: str) -> Event | None:
     """Start a GPU in a thread, once: its context, its library of products and its first kernels take a second.
 
     A device that cannot be used is reported where it is needed.
+
+    Args:
+        device: As in `load_model`; for auto, a GPU is tried if torch was built for it.
+
+    Returns:
+        Is set when the driver has started, or could not. None for a device that is no GPU.
     """
     import torch
 
-    if device.startswith("cuda") or (device == "auto" and torch.cuda.is_available()):
-        Thread(target=_first_kernels, args=("cuda" if device == "auto" else device,), name=f"start {device}").start()
+    if not (device.startswith("cuda") or (device == "auto" and (torch.version.cuda or torch.version.hip))):
+        return None
+    started = Event()
+    Thread(target=_start, args=("cuda" if device == "auto" else device, started), name=f"start {device}").start()
+    return started
 
 
-def _first_kernels(device: str) -> None:
+def _start(device: str, started: Event) -> None:
     import torch
 
+    try:
+        with suppress(RuntimeError, AssertionError):  # without Python's lock: otherwise imports would wait for the driver
+            if device in ("cuda", "cuda:0"):
+                torch.ones(1).pin_memory()
+    finally:
+        started.set()
     with suppress(RuntimeError, AssertionError), torch.inference_mode():
-        if device in ("cuda", "cuda:0"):  # starts the driver without Python's lock; otherwise imports would wait for it
-            torch.ones(1).pin_memory()
         square = torch.ones((64, 64), device=device, dtype=torch.bfloat16)
         (square @ square).log_softmax(1, dtype=torch.float32)
         heads = square[None, None]

@@ -37,10 +37,10 @@ def import_libraries(device: str = "cpu", early: Sequence[Path] = ()) -> None:
     for name, value in KERNEL_CACHES.items():  # read when torch is imported
         os.environ.setdefault(name, value)
     with timed("import"):
-        import torch
+        import torch  # noqa: F401
 
-        start_device(device)
-        early_weights.begin(early, "cuda" if device == "auto" and torch.cuda.is_available() else device)
+        started = start_device(device)
+        early_weights.begin(early, "cuda" if device == "auto" and started else device, started)
         from transformers import AutoConfig, AutoTokenizer  # noqa: F401
 
 
