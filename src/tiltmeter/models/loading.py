@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.consistency import check_dtypes, check_stored_dtypes, check_tokenizer, check_weights, count_embeddings
@@ -28,30 +25,9 @@ from tiltmeter.models.pretrained import from_pretrained, from_tensors, import_li
 from tiltmeter.models.quantization import check_quantize, check_stored, describe, quantized_loading
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.storage.compression import is_there
+from tiltmeter.storage.garbage import freeze_imports, paused_collector
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.timings import timed
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _without_collecting(load: Callable[P, R]) -> Callable[P, R]:
-    """Importing transformers makes very many objects that stay.
-
-    Looking for garbage among them, again and again, is a fifth of the time. Afterwards it is done once.
-    """
-
-    @wraps(load)
-    def loading(*args: P.args, **options: P.kwargs) -> R:
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            return load(*args, **options)
-        finally:
-            if collecting:
-                gc.enable()
-
-    return loading
 
 
 @dataclass(frozen=True)
@@ -118,7 +94,7 @@ def load_model(
 
 
 @dropping()
-@_without_collecting
+@paused_collector()
 def load_parts(
     name_or_folder: str | Path,
     *,
@@ -175,6 +151,7 @@ def load_parts(
         module = wrapper.around(module.to(place).eval(), tokenizer, kind == "causal")
     with timed("hash"):
         identity = source.identity(kind, precision, place, digests, quantize)
+    freeze_imports("model")
     facts = (
         unused
         | about
@@ -248,7 +225,7 @@ def _ready(parts: Parts, name: str) -> LanguageModel:
     return LanguageModel(name, kind, module, tokens, facts, parts.identity)
 
 
-@_without_collecting
+@paused_collector()
 def check_model(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
     """Return the kind of a local model; refuse a folder that is no model before hours are spent on another.
 

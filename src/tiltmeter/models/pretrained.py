@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models import early_weights
 from tiltmeter.models.placement import start_device
+from tiltmeter.storage.garbage import freeze_imports, paused_collector
 from tiltmeter.storage.timings import timed
 
 T = TypeVar("T")
@@ -36,12 +37,14 @@ def import_libraries(device: str = "cpu", early: Sequence[Path] = ()) -> None:
     """
     for name, value in KERNEL_CACHES.items():  # read when torch is imported
         os.environ.setdefault(name, value)
-    with timed("import"):
+    with timed("import"), paused_collector():
         import torch  # noqa: F401
 
         started = start_device(device)
         early_weights.begin(early, "cuda" if device == "auto" and started else device, started)
         from transformers import AutoConfig, AutoTokenizer  # noqa: F401
+
+        freeze_imports("libraries")
 
 
 def from_pretrained(auto: str, name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
