@@ -12,6 +12,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import UsageError
+from tiltmeter.models.logits import LogProbabilities, count_larger
 
 if TYPE_CHECKING:
     import torch
@@ -20,6 +21,7 @@ STRATEGIES = ("auto", "balanced", "balanced_low_0", "sequential")
 OFFLOADED = "tiltmeter-offloaded"
 LARGE_WIDTH, MANY_ROWS, MOST_PRODUCTS = 2048, (8, 64, 2048, 8192, 16384), 2**28
 """From which width on the kernels of products are loaded beforehand, for so many rows and at most so many results."""
+READ_ROWS = 64
 SIZES, ATTENDED = ("hidden_size", "intermediate_size", "num_attention_heads"), 512
 
 
@@ -61,7 +63,7 @@ def _start(device: str, started: Event) -> None:
 
 
 def start_products(config: Any, device: str, dtype: torch.dtype) -> None:
-    """Multiply and attend in the shapes of a large model in a thread, while its weights are read.
+    """Multiply, attend and read logits in the shapes of a large model in a thread, while its weights are read.
 
     A GPU loads a kernel when it is first needed: for eight billion parameters more than a second in all.
     """
@@ -89,6 +91,21 @@ def _products(shapes: Sequence[tuple[int, int]], heads: tuple[int, int], device:
             for rows in MANY_ROWS:
                 if rows * made <= MOST_PRODUCTS:
                     torch.nn.functional.linear(empty(rows, given), weight)
+        _read_logits(empty(READ_ROWS, shapes[-1][1]).zero_())
+
+
+def _read_logits(logits: torch.Tensor) -> None:
+    """Read logits as a pass does: some rows once, one of them twice."""
+    import torch
+
+    rows = torch.arange(len(logits), device=logits.device)
+    row = torch.cat([rows, rows[:1]])
+    tokens = row % logits.shape[1]
+    read = LogProbabilities(logits)
+    read.at(row, tokens)
+    read.total()
+    count_larger(logits, row, logits[row, tokens], rows, rows[:1] + len(rows))
+    count_larger(logits, rows, logits[rows, tokens[:-1]], rows, rows[:0])
 
 
 def check_device_map(device_map: str | None) -> None:
