@@ -21,7 +21,14 @@ from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.placement import check_device_map, device_of, dtype_of, is_placed, placing, start_products
 from tiltmeter.models.places import EMBEDDED, display_name, require_gguf, weights_in
 from tiltmeter.models.precision import PRECISIONS, resolve_precision, warn_of_half
-from tiltmeter.models.pretrained import from_pretrained, from_tensors, import_libraries, load_config, load_tokenizer
+from tiltmeter.models.pretrained import (
+    class_of,
+    from_pretrained,
+    from_tensors,
+    import_libraries,
+    load_config,
+    load_tokenizer,
+)
 from tiltmeter.models.quantization import check_quantize, check_stored, describe, quantized_loading
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.storage.compression import is_there
@@ -140,13 +147,13 @@ def load_parts(
     if quantize:
         how["quantization_config"] = quantized_loading(quantize, dtype)
     start_products(config, place, dtype)
+    with timed("tokenizer"):  # while weights are read
+        tokenizer = load_tokenizer(name, source.tokenizer_folder, **options)
     with timed("weights"):
         loading = {**options, **how, "config": config, "dtype": dtype}
         module, unused = _load_weights(name, folder, kind, loading, files, place)
         if source.adapter:
             module = source.adapter.added_to(module, name)
-    with timed("tokenizer"):
-        tokenizer = load_tokenizer(name, source.tokenizer_folder, **options)
     if wrapper:
         module = wrapper.around(module.to(place).eval(), tokenizer, kind == "causal")
     with timed("hash"):
@@ -263,6 +270,8 @@ def _of_early_weights(
     auto: str, name: str, folder: Path, options: dict[str, Any], files: list[Path], place: str
 ) -> tuple[Any, Any] | None:
     """The module of weights that were read before; None without them. Loading as usual reports what goes wrong."""
+    with timed("import"), suppress(Exception):  # while weights are read; building the model reports what goes wrong
+        class_of(auto, options["config"])
     tensors = take(files, place)
     if tensors:
         with suppress(ModelError):

@@ -74,7 +74,7 @@ def from_tensors(auto: str, name: str, folder: Path, tensors: dict[str, Any], **
 
         quieten()
         config = options["config"]
-        kind = getattr(transformers, AUTO_CLASSES[auto])[type(config)]
+        kind = class_of(auto, config)
         if kind.config_class is config.sub_configs.get("text_config"):  # the text part of a model of text and images
             config = config.get_text_config()
         module, info = kind.from_pretrained(None, state_dict=tensors, **{**options, "config": config})
@@ -84,6 +84,13 @@ def from_tensors(auto: str, name: str, folder: Path, tensors: dict[str, Any], **
         return module, info
 
     return guard(name, load)
+
+
+def class_of(auto: str, config: Any) -> Any:
+    """Find the class of a configuration; its module is imported if it was not."""
+    import transformers
+
+    return getattr(transformers, AUTO_CLASSES[auto])[type(config)]
 
 
 def load_config(name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
