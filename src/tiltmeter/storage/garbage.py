@@ -12,8 +12,9 @@ YOUNG_OBJECTS = 50_000
 """Objects that a command makes before new ones are looked at; Python's own number is 700 to 2,000."""
 
 
+@cache
 def collect_less() -> None:
-    """Set the collector for a process that is a command: it ends soon, and nearly all it imports stays until then.
+    """Set the collector, once, for a process that is a command: nearly all that it imports stays until it ends.
 
     What `freeze_imports` meets, and what there is when the process ends, is never looked at.
     """
