@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from pathlib import Path
-from threading import Event, Thread, main_thread
+from threading import Event, Lock, Thread, main_thread
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from tiltmeter.errors import TiltmeterError
@@ -93,12 +93,11 @@ class Early:
         tensors: Tensors = {}
         with ExitStack() as stack:
             files = [stack.enter_context(path.open("rb")) for path in self.files]
-            chunks = list(chain.from_iterable(_chunks(file, self.device, tensors) for file in files))
-            waiting = iter(chunks)
-            failures: list[Exception] = []
+            chunks = chain.from_iterable(_chunks(file, self.device, tensors) for file in files)
+            lock, failures = Lock(), list[Exception]()
             threads = [
-                Thread(target=self._fill_all, args=(waiting, failures), name=f"early weights {number}")
-                for number in range(min(READERS, len(chunks)))
+                Thread(target=self._fill_all, args=(chunks, lock, failures), name=f"early weights {number}")
+                for number in range(READERS)
             ]
             for thread in threads:
                 thread.start()
@@ -106,14 +105,16 @@ class Early:
                 thread.join()
         return tensors if self._is_wanted() and not failures else None
 
-    def _fill_all(self, chunks: Iterator[Chunk], failures: list[Exception]) -> None:
+    def _fill_all(self, chunks: Iterator[Chunk], lock: Lock, failures: list[Exception]) -> None:
         """Fill the chunks that no other thread has taken."""
         import torch
 
         try:
             buffer = torch.empty(CHUNK_BYTES, dtype=torch.uint8, pin_memory=self.device.startswith("cuda"))
-            for chunk in chunks:
-                if failures or not self._is_wanted():
+            while self._is_wanted() and not failures:
+                with lock:
+                    chunk = next(chunks, None)
+                if chunk is None:
                     return
                 _fill(chunk, buffer)
         except Exception as error:
