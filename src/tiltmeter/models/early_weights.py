@@ -31,7 +31,7 @@ ROOM = 0.45
 """The most that weights may take of the free memory: a check that counts them once more still finds room."""
 READERS = 4
 CHUNK_BYTES = 2**26
-"""What a thread reads at once: few reads, since each ends with waiting for Python's lock."""
+"""Bytes that a thread reads at once: few reads, since each ends with waiting for Python's lock."""
 GENERATION = "generation_config.json"
 """Without it transformers derives settings of generation from the configuration, in a way of its own."""
 DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64", "I32": "int32",
@@ -51,8 +51,7 @@ class Chunk(NamedTuple):
 class Early:
     """Weights that threads are reading, and the memory that was free before.
 
-    Nothing is asked of the GPU until it has `started`: its driver starts for a second, in which a call would wait for it
-    and keep Python's lock.
+    The GPU is not used until it has `started`: its driver takes a second, in which a call would wait and keep Python's lock.
     """
 
     def __init__(self, files: Sequence[Path], device: str, started: Event | None = None) -> None:
