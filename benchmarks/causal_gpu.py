@@ -9,7 +9,6 @@ none begins after `--seconds`. Weights and their digest are known before the pas
 """
 
 import argparse
-import csv
 import gc
 import json
 import os
@@ -20,7 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -33,6 +32,7 @@ import tiltmeter
 from causal_model import VOCABULARY, build, write_tokenizer
 from causal_settings import attention_kernels, counting_kernels, profiled, settings, trial
 from causal_speed import SIZES, Harness, Plain, seconds
+from command_stages import PYTHON_KEEPS, VARIANTS, medians, stage_table, whole_command
 from tiltmeter.families.choices.prompts import find_prompt, orders_of
 from tiltmeter.models import LanguageModel
 
@@ -49,25 +49,9 @@ STEPS = (
     "compiled",
     "command",
     "profiled",
+    "first",
     "quantized",
 )
-WITHOUT = {
-    "weights read late": "from tiltmeter.models import early_weights; early_weights.begin = lambda *_: None",
-    "GPU started late": "from tiltmeter.models import pretrained; pretrained.start_device = lambda *_: None",
-    "products not started": "from tiltmeter.models import loading; loading.start_products = lambda *_: None",
-}
-"""The command line without one of the threads that start a GPU: what runs before it."""
-PROFILED = """
-import cProfile, pstats
-from tiltmeter.cli import main
-profile = cProfile.Profile()
-try:
-    profile.runcall(main)
-finally:
-    for order in ("tottime", "cumulative"):
-        pstats.Stats(profile).sort_stats(order).print_stats(70)
-"""
-"""The command line under a profiler, which prints the functions that take longest."""
 LETTERS = tiltmeter.ChoicesOptions(protocols=("letters",), orders="all")
 
 
@@ -228,7 +212,7 @@ def measure(shape: str, args: argparse.Namespace, work: Path, results: Results, 
         attempt("counting kernels", lambda: counting_kernels(module.config.vocab_size, args.device))
     if "flex" in args.steps:
         attempt("flex attention", lambda: attention_kernels(module.config, args.device, flex=True))
-    if {"command", "profiled", "quantized"} & set(args.steps):
+    if {"command", "profiled", "first", "quantized"} & set(args.steps):
         attempt("saved", lambda: saved(module, work / shape))
         del model, module
         gc.collect()
@@ -243,16 +227,15 @@ def measure_saved(
     if "compiled" in args.steps:
         attempt("compiled", partial(compiled, args, work))
     if "command" in args.steps:
-        for turn in range(args.turns):
-            attempt(f"command {turn}", partial(whole_command, folder, args, work / f"run-{turn}", until))
-        for name in args.without:
-            start = ["-c", f"{WITHOUT[name]}; from tiltmeter.cli import main; main()"]
-            attempt(f"command, {name}", partial(whole_command, folder, args, work / f"run-{name[:3]}", until, start))
+        compare_commands(attempt, args, work, folder, until)
     if "profiled" in args.steps:
         log = args.out.with_suffix(".profile.txt")
-        attempt(
-            "command, profiled", partial(whole_command, folder, args, work / "run-profiled", until, ["-c", PROFILED], log)
-        )
+        run = partial(whole_command, folder, command_options(args), work / "run-profiled", until, log=log)
+        attempt("command, profiled", run)
+    if "first" in args.steps:
+        attempt("first pass", partial(first_pass, folder, args))
+        attempt("first pass, kernels loaded at once", partial(first_pass, folder, args, CUDA_MODULE_LOADING="EAGER"))
+        attempt("first pass, profiled", partial(first_pass, folder, args, "--profile"))
     if "quantized" in args.steps:
         for bits in ("8bit", "4bit"):
             attempt(bits, partial(quantized, folder, bits, args, bench))
@@ -274,46 +257,56 @@ def quantized(folder: Path, bits: str, args: argparse.Namespace, bench: Any) -> 
     return {"load_seconds": loaded} | timed(lambda: asked(model, bench), args.device, args.setting_repeats)
 
 
-KEPT = {"PYTHONDONTWRITEBYTECODE": ""}
-"""Python keeps what it compiles, as it does for installed packages."""
-
-
 def compiled(args: argparse.Namespace, work: Path) -> dict[str, Any]:
     """A small run, which compiles every module that a run imports."""
     words = ["run", "-m", "plumb-clm", "-b", "starter-pairs", "--limit", "2", "-o", str(work / "small"), "--no-cache"]
     began = time.perf_counter()
     command = [sys.executable, "-m", "tiltmeter", *words, "--device", args.device]
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | KEPT)
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | PYTHON_KEEPS)
     return {"seconds": round(time.perf_counter() - began, 2), "rc": done.returncode, "stderr": done.stderr[-300:]}
 
 
-def whole_command(
-    folder: Path,
-    args: argparse.Namespace,
-    out: Path,
-    until: float,
-    start: Sequence[str] = ("-m", "tiltmeter"),
-    log: Path | None = None,
-) -> dict[str, Any]:
-    """`tiltmeter run` on CrowS-Pairs without stored answers; the first turn hashes the weights, too."""
+def command_options(args: argparse.Namespace) -> list[str]:
+    """Options of the whole command."""
     pairs = args.data / "crows-pairs" / "crows_pairs_anonymized.csv"
-    options = ["-m", folder, "-b", pairs, "-o", out, "--no-cache", "--timings", "--device", args.device]
     limit = ["--limit", str(args.limit)] if args.limit else []
-    command = [sys.executable, *start, "run", *map(str, options), *limit, *args.command_options]
-    environment = {**os.environ, **KEPT, "TILTMETER_CACHE": str(folder.parent / "cache")}
-    began = time.perf_counter()
-    left = max(5.0, until - began)
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment, timeout=left)
-    found: dict[str, Any] = {"seconds": round(time.perf_counter() - began, 2), "rc": done.returncode}
-    if log:
-        log.write_text(done.stdout, "utf-8")
-    if done.returncode:
-        return found | {"stderr": done.stderr[-1500:]}
-    rows = csv.DictReader((out / "estimates.csv").read_text("utf-8").splitlines())
-    values = {
-        row["scorer"]: float(row["value"]) for row in rows if row["measure"] == "mean_preference" and row["by"] == "all"
-    }
-    return found | {"timings": json.loads((out / "manifest.json").read_text("utf-8")).get("timings"), "values": values}
+    return ["-b", str(pairs), "--device", args.device, *limit, *args.command_options]
+
+
+def compare_commands(attempt: Callable[..., Any], args: argparse.Namespace, work: Path, folder: Path, until: float) -> None:
+    """The command once with nothing stored; then, `turns` times, as it is and in each other way, by turns."""
+    options, turns = command_options(args), {name: [] for name in ("as it is", *args.variants)}
+    attempt("command 0", partial(whole_command, folder, options, work / "run-0", until))
+    for turn in range(1, args.turns + 1):
+        for number, name in enumerate(turns):
+            title = f"command {turn}" + (f", {name}" if number else "")
+            run = partial(whole_command, folder, options, work / f"run-{turn}-{number}", until, VARIANTS.get(name))
+            turns[name].append(attempt(title, run))
+    stages = medians(turns)
+    values = [turn["values"] for each in turns.values() for turn in each if "values" in turn]
+    attempt("stages", lambda: stages | {"equal values": all(value == values[0] for value in values)})
+    print("\n".join(stage_table(stages)), flush=True)
+
+
+def first_pass(folder: Path, args: argparse.Namespace, *options: str, **environment: str) -> dict[str, Any]:
+    """Where the time of a first pass goes, in a process of its own."""
+    pairs = args.data / "crows-pairs" / "crows_pairs_anonymized.csv"
+    with tempfile.TemporaryDirectory() as work:
+        out = Path(work) / "first.json"
+        command = [
+            sys.executable,
+            str(Path(__file__).with_name("first_pass.py")),
+            "--model",
+            str(folder),
+            "--pairs",
+            str(pairs),
+        ]
+        limit = ["--limit", str(args.limit)] if args.limit else []
+        command += ["--device", args.device, "--out", str(out), *limit, *options]
+        cache = {"TILTMETER_CACHE": str(folder.parent / "cache")}
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | cache | environment)
+        print(done.stdout, flush=True)
+        return json.loads(out.read_text("utf-8")) if out.is_file() else {"stderr": done.stderr[-1500:]}
 
 
 def main() -> None:
@@ -329,8 +322,8 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=192)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--setting-repeats", type=int, default=2)
-    parser.add_argument("--turns", type=int, default=2, help="times that the whole command runs")
-    parser.add_argument("--without", nargs="*", default=list(WITHOUT), choices=WITHOUT, help="the command without these")
+    parser.add_argument("--turns", type=int, default=1, help="times that the whole command runs, once digests are stored")
+    parser.add_argument("--variants", nargs="*", default=[], choices=VARIANTS, help="other ways of the command, by turns")
     parser.add_argument("--command-options", nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--work", type=Path, help="where weights are saved; memory is fastest")

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
+LATER = ("weights read late", "GPU started late", "products not started")
+"""What the command does while libraries are imported: once as it is, and once without each (`command_stages.py`)."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ def steps(args: argparse.Namespace, work: Path) -> Iterator[Step]:
 
     first = "--benches crows-pairs --steps"
     yield causal("pass-8b", "8b", 150, "--steps passes plain", *sizes)
-    yield causal("command-8b", "8b", 170, f"{first} compiled command --turns 2")
+    yield causal("command-8b", "8b", 170, f"{first} compiled command --turns 1", "--variants", *LATER)
     yield causal("pass-34b", "34b", 90, f"{first} passes plain", *sizes)
     ways = ["--ways", "now", "stored", "identity_now", "--device", args.device, "--out", str(args.out / "identity.json")]
     yield other("identity-8b", 60, "identity_speed.py", "--parameters 8e9 --pairs 705", "--parameters 1e6 --pairs 4", *ways)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
+from safetensors.torch import save_file
 
 import tiltmeter
 from tiltmeter.models import early_weights, pretrained
@@ -54,7 +56,7 @@ def test_a_model_of_early_weights_is_the_same(folder: Path, room: list[int]) -> 
     plain = tiltmeter.load_model(folder, device="cpu")
     early = read_early(folder)
     tensors = early.tensors()
-    assert len(early.parts) > 2 and tensors
+    assert len(early.files) > 2 and tensors
     model = tiltmeter.load_model(folder, device="cpu")
     read = model.module.transformer.h[0].mlp.c_fc.weight
     assert read.data_ptr() == tensors["transformer.h.0.mlp.c_fc.weight"].data_ptr()  # these, and no copy
@@ -70,6 +72,46 @@ def test_without_room_weights_are_read_as_usual(folder: Path, room: list[int]) -
     room[0] = 2 * n_bytes
     assert read_early(folder).tensors() is None
     assert tiltmeter.load_model(folder, device="cpu").kind == "causal"
+
+
+def test_tensors_are_read_in_chunks_as_they_are(tmp_path: Path, room: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every data type, of one number and of none, within a chunk and across several."""
+    torch.manual_seed(0)
+    tensors = {
+        name: (torch.randn(shape) * 100).to(dtype)
+        for name, dtype in {name: getattr(torch, name) for name in early_weights.DTYPES.values()}.items()
+        for shape in [(37, 5)]
+    } | {"number": torch.tensor(3.5), "none": torch.empty(0, 4), "norm": torch.randn(9), "wide": torch.randn(70, 11)}
+    files = [tmp_path / "a.safetensors", tmp_path / "b.safetensors"]
+    save_file(tensors, files[0], {"format": "pt"})
+    save_file({"other": torch.randn(50)}, files[1])
+    for n_bytes in (8, 40, 1000, 2**20):
+        monkeypatch.setattr(early_weights, "CHUNK_BYTES", n_bytes)
+        read = Early(files, "cpu").tensors()
+        assert read and read.keys() == {*tensors, "other"}
+        for name, tensor in tensors.items():
+            assert (read[name].dtype, read[name].shape) == (tensor.dtype, tensor.shape)
+            assert torch.equal(read[name], tensor)
+
+
+def test_a_data_type_that_torch_lacks_is_left_to_loading(tmp_path: Path, room: list[int]) -> None:
+    save_file({"weight": torch.zeros(4).to(torch.float8_e4m3fn)}, tmp_path / "a.safetensors")
+    assert Early([tmp_path / "a.safetensors"], "cpu").tensors() is None
+
+
+def test_a_file_that_ends_early_is_left_to_loading(folder: Path, room: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was cut off after its header was checked."""
+    monkeypatch.setattr("os.preadv", lambda *args: 0)
+    assert Early(source_of(str(folder)).weights, "cpu").tensors() is None
+
+
+def test_a_gpu_is_asked_for_nothing_until_it_has_started(folder: Path, room: list[int]) -> None:
+    started = threading.Event()
+    early = Early(source_of(str(folder)).weights, "cpu", started)
+    with pytest.raises(TimeoutError):
+        early.free.result(0.05)
+    started.set()
+    assert early.free.result() == 10**12 and early.tensors()
 
 
 def test_what_cannot_be_read_is_reported_by_loading(folder: Path, room: list[int]) -> None:
@@ -113,14 +155,14 @@ def test_nothing_is_read_for_a_cpu_or_behind_imports(folder: Path, room: list[in
 
 def test_reading_begins_between_the_imports(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files, begun = source_of(str(folder)).weights, []
-    monkeypatch.setattr(early_weights, "Early", lambda files, device: begun.append((files, device)))
+    monkeypatch.setattr(early_weights, "Early", lambda files, device, started: begun.append((files, device)))
     monkeypatch.setattr(pretrained, "start_device", lambda device: None)
     monkeypatch.delitem(sys.modules, "transformers")
     early_weights.begin(files, "cuda")
     assert begun == [(files, "cuda")]
     early_weights._reading.clear()
     monkeypatch.undo()
-    monkeypatch.setattr(early_weights, "begin", lambda files, device: begun.append((files, device)))
+    monkeypatch.setattr(early_weights, "begin", lambda files, device, started: begun.append((files, device)))
     monkeypatch.setattr(pretrained, "start_device", lambda device: None)
     pretrained.import_libraries("cuda:0", files)
     assert begun[1:] == [(files, "cuda:0")]

@@ -154,28 +154,29 @@ def start_and_wait(device: str) -> None:
 
 
 def test_a_gpu_starts_in_a_thread_while_libraries_are_imported(monkeypatch: pytest.MonkeyPatch) -> None:
-    started: list[str] = []
-    monkeypatch.setattr(placement, "_first_kernels", started.append)
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    begun: list[str] = []
+    monkeypatch.setattr(placement, "_start", lambda device, started: begun.append(device))
+    monkeypatch.setattr(torch.version, "hip", None)
+    monkeypatch.setattr(torch.version, "cuda", None)
     placement.start_device.cache_clear()
     for device in ("cpu", "mps", "auto", "cuda:1", "cuda:1"):
         start_and_wait(device)
-    assert started == ["cuda:1"]  # once, and never where there is none
+    assert begun == ["cuda:1"]  # once, and never where there is none
     placement.start_device.cache_clear()
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.version, "cuda", "13.0")
     start_and_wait("auto")
-    assert started == ["cuda:1", "cuda"]
+    assert begun == ["cuda:1", "cuda"]
     placement.start_device.cache_clear()
 
 
 def test_a_gpu_that_cannot_start_is_reported_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     lost: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", lost.append)
-    thread = threading.Thread(target=placement._first_kernels, args=("cuda:99",))
+    thread = threading.Thread(target=placement._start, args=("cuda:99", started := threading.Event()))
     thread.start()
     thread.join()
     assert not lost
-    placement._first_kernels("cpu")  # the same work, where it can be done
+    placement._start("cpu", started)  # the same work, where it can be done
 
 
 def test_memory_needed_of_eight_billion_parameters(monkeypatch: pytest.MonkeyPatch) -> None:

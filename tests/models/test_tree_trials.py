@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import tiltmeter
-from tiltmeter.models import placement, tree_trials
+from tiltmeter.models import logits, placement, tree_trials
 from tiltmeter.models.lm_head import BodyAndHead
 from tiltmeter.models.prefix_trees import reason_against
 
@@ -53,3 +53,11 @@ def test_kernels_of_a_large_model_are_loaded_in_its_shapes(monkeypatch: pytest.M
     monkeypatch.setattr(placement, "MOST_PRODUCTS", 64 * 40)
     placement._products(((16, 8), (8, 41)), (4, 4), "cpu", torch.float32)
     assert shapes == [(2, 8, 16), (64, 8, 16), (2, 41, 8)]
+
+
+@pytest.mark.parametrize("shape", [(6, 4), (4, 6)])
+def test_kernels_that_read_logits_are_loaded(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[int] = []
+    monkeypatch.setattr(logits, "_larger", lambda rows, picked: counted.append(len(rows)) or torch.zeros_like(picked).long())
+    placement._read_logits(torch.randn(shape))
+    assert counted == [shape[0], 1, shape[0]]  # first reads of all rows, the second of one, and no second one

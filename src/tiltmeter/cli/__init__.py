@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import json
 import os
 import sys
@@ -14,6 +12,9 @@ from typing import NoReturn
 
 def main() -> None:
     """Runs the command line. A user's mistake is one message and exit code 2; Ctrl-C is 130."""
+    from tiltmeter.storage.garbage import collect_less
+
+    collect_less()  # before much is imported
     from tiltmeter import catalog
     from tiltmeter.cli.app import app
     from tiltmeter.cli.console import fail, unhush
@@ -21,7 +22,6 @@ def main() -> None:
     from tiltmeter.errors import TiltmeterError
 
     unhush()
-    atexit.register(gc.freeze)  # else Python looks for garbage in torch and transformers at its end, for a second
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a terminal or a file that cannot hold a character must not end the command
             stream.reconfigure(errors="backslashreplace")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.engine import Look
@@ -27,7 +28,8 @@ def go(planned: Plan, ledger: Ledger, models: Sequence[str], look: Look, store: 
                 kinds[worker.name] = worker.model.kind
                 others = [kinds.get(name) for name in planned.models if name != worker.name]
                 worker.other_kinds = EVERY_KIND if None in others else frozenset(kind for kind in others if kind)
-                _ask(worker, worker.open_cells(), watch_of)
+                with getattr(worker.model, "unchanged", nullcontext)():  # so its identity is computed once
+                    _ask(worker, worker.open_cells(), watch_of)
                 worker.model = None  # the next one needs its memory
             look(planned.of(worker.name))
 

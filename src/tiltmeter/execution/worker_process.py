@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
-import gc
 import os
 import pickle
 import signal
@@ -13,6 +11,7 @@ import time
 
 from tiltmeter.errors import TiltmeterError
 from tiltmeter.execution.worker import work
+from tiltmeter.storage.garbage import collect_less
 
 
 def _end_with(driver: int) -> None:
@@ -28,7 +27,7 @@ def _end_with(driver: int) -> None:
 
 if __name__ == "__main__":
     _end_with(int(sys.argv[2]))
-    atexit.register(gc.freeze)  # see `tiltmeter.cli.main`
+    collect_less()
     try:
         given, planned = pickle.load(sys.stdin.buffer)  # from the driver
         work(given, sys.argv[1], planned)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tiltmeter.errors import ModelError
+from tiltmeter.models.tensor_files import read_header
 
 NUMBERED = re.compile(r"^(.*?\.)?(\d+)\.")
 BUFFERS = re.compile(
@@ -82,9 +82,7 @@ def _refuse_integers(name: str, weight: str, dtype: str) -> None:
 def _stored_dtypes(path: Path) -> Iterator[tuple[str, str]]:
     """Names and dtypes of the tensors of a file, without reading the tensors."""
     if path.suffix == ".safetensors":
-        with path.open("rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        yield from ((key, str(value["dtype"])) for key, value in header.items() if key != "__metadata__")
+        yield from ((key, str(value["dtype"])) for key, value in read_header(path)[0].items())
     elif path.suffix == ".bin":
         import torch
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from tiltmeter.errors import ModelError, UsageError
 from tiltmeter.models.consistency import check_dtypes, check_stored_dtypes, check_tokenizer, check_weights, count_embeddings
@@ -24,34 +21,20 @@ from tiltmeter.models.permutation import ABOUT, is_permuted
 from tiltmeter.models.placement import check_device_map, device_of, dtype_of, is_placed, placing, start_products
 from tiltmeter.models.places import EMBEDDED, display_name, require_gguf, weights_in
 from tiltmeter.models.precision import PRECISIONS, resolve_precision, warn_of_half
-from tiltmeter.models.pretrained import from_pretrained, from_tensors, import_libraries, load_config, load_tokenizer
+from tiltmeter.models.pretrained import (
+    class_of,
+    from_pretrained,
+    from_tensors,
+    import_libraries,
+    load_config,
+    load_tokenizer,
+)
 from tiltmeter.models.quantization import check_quantize, check_stored, describe, quantized_loading
 from tiltmeter.models.tokenization import Tokenization
 from tiltmeter.storage.compression import is_there
+from tiltmeter.storage.garbage import freeze_imports, paused_collector
 from tiltmeter.storage.places import at_home
 from tiltmeter.storage.timings import timed
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _without_collecting(load: Callable[P, R]) -> Callable[P, R]:
-    """Importing transformers makes very many objects that stay.
-
-    Looking for garbage among them, again and again, is a fifth of the time. Afterwards it is done once.
-    """
-
-    @wraps(load)
-    def loading(*args: P.args, **options: P.kwargs) -> R:
-        collecting = gc.isenabled()
-        gc.disable()
-        try:
-            return load(*args, **options)
-        finally:
-            if collecting:
-                gc.enable()
-
-    return loading
 
 
 @dataclass(frozen=True)
@@ -118,7 +101,7 @@ def load_model(
 
 
 @dropping()
-@_without_collecting
+@paused_collector()
 def load_parts(
     name_or_folder: str | Path,
     *,
@@ -164,17 +147,18 @@ def load_parts(
     if quantize:
         how["quantization_config"] = quantized_loading(quantize, dtype)
     start_products(config, place, dtype)
+    with timed("tokenizer"):  # while weights are read
+        tokenizer = load_tokenizer(name, source.tokenizer_folder, **options)
     with timed("weights"):
         loading = {**options, **how, "config": config, "dtype": dtype}
         module, unused = _load_weights(name, folder, kind, loading, files, place)
         if source.adapter:
             module = source.adapter.added_to(module, name)
-    with timed("tokenizer"):
-        tokenizer = load_tokenizer(name, source.tokenizer_folder, **options)
     if wrapper:
         module = wrapper.around(module.to(place).eval(), tokenizer, kind == "causal")
     with timed("hash"):
         identity = source.identity(kind, precision, place, digests, quantize)
+    freeze_imports("model")
     facts = (
         unused
         | about
@@ -248,7 +232,7 @@ def _ready(parts: Parts, name: str) -> LanguageModel:
     return LanguageModel(name, kind, module, tokens, facts, parts.identity)
 
 
-@_without_collecting
+@paused_collector()
 def check_model(name: str | Path, *, trust_remote_code: bool = False) -> str | None:
     """Return the kind of a local model; refuse a folder that is no model before hours are spent on another.
 
@@ -286,6 +270,8 @@ def _of_early_weights(
     auto: str, name: str, folder: Path, options: dict[str, Any], files: list[Path], place: str
 ) -> tuple[Any, Any] | None:
     """The module of weights that were read before; None without them. Loading as usual reports what goes wrong."""
+    with timed("import"), suppress(Exception):  # while weights are read; building the model reports what goes wrong
+        class_of(auto, options["config"])
     tensors = take(files, place)
     if tensors:
         with suppress(ModelError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import operator
 import os
@@ -16,6 +15,7 @@ from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models.early_weights import early_files, free_before
 from tiltmeter.models.precision import expected_device, resolve_precision
 from tiltmeter.models.pretrained import import_libraries
+from tiltmeter.models.tensor_files import read_header
 
 BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
 QUANTIZED_BYTES = {"8bit": 1.0, "4bit": 0.5 + 4 / 64}
@@ -64,14 +64,8 @@ def size_of(files: Sequence[Path]) -> Size | None:
 
 def _shapes(files: Sequence[Path]) -> Iterator[tuple[str, list[int]]]:
     for path in files:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if length > path.stat().st_size:
-                raise ValueError(f"a header of {length} bytes in {path}")
-            header = json.loads(file.read(length))
-        for key, value in header.items():
-            if key != "__metadata__":
-                yield key, [operator.index(size) for size in value["shape"]]
+        for key, value in read_header(path)[0].items():
+            yield key, [operator.index(size) for size in value["shape"]]
 
 
 def free_memory(device: str) -> int | None:

@@ -8,10 +8,11 @@ from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from tiltmeter.errors import UsageError
+from tiltmeter.models.logits import LogProbabilities, count_larger
 
 if TYPE_CHECKING:
     import torch
@@ -20,27 +21,41 @@ STRATEGIES = ("auto", "balanced", "balanced_low_0", "sequential")
 OFFLOADED = "tiltmeter-offloaded"
 LARGE_WIDTH, MANY_ROWS, MOST_PRODUCTS = 2048, (8, 64, 2048, 8192, 16384), 2**28
 """From which width on the kernels of products are loaded beforehand, for so many rows and at most so many results."""
+READ_ROWS = 64
 SIZES, ATTENDED = ("hidden_size", "intermediate_size", "num_attention_heads"), 512
 
 
 @cache
-def start_device(device: str) -> None:
+def start_device(device: str) -> Event | None:
     """Start a GPU in a thread, once: its context, its library of products and its first kernels take a second.
 
     A device that cannot be used is reported where it is needed.
+
+    Args:
+        device: As in `load_model`; for auto, a GPU is tried if torch was built for it.
+
+    Returns:
+        Is set when the driver has started, or could not. None for a device that is no GPU.
     """
     import torch
 
-    if device.startswith("cuda") or (device == "auto" and torch.cuda.is_available()):
-        Thread(target=_first_kernels, args=("cuda" if device == "auto" else device,), name=f"start {device}").start()
+    if not (device.startswith("cuda") or (device == "auto" and (torch.version.cuda or torch.version.hip))):
+        return None
+    started = Event()
+    Thread(target=_start, args=("cuda" if device == "auto" else device, started), name=f"start {device}").start()
+    return started
 
 
-def _first_kernels(device: str) -> None:
+def _start(device: str, started: Event) -> None:
     import torch
 
+    try:
+        with suppress(RuntimeError, AssertionError):  # without Python's lock: otherwise imports would wait for the driver
+            if device in ("cuda", "cuda:0"):
+                torch.ones(1).pin_memory()
+    finally:
+        started.set()
     with suppress(RuntimeError, AssertionError), torch.inference_mode():
-        if device in ("cuda", "cuda:0"):  # starts the driver without Python's lock; otherwise imports would wait for it
-            torch.ones(1).pin_memory()
         square = torch.ones((64, 64), device=device, dtype=torch.bfloat16)
         (square @ square).log_softmax(1, dtype=torch.float32)
         heads = square[None, None]
@@ -48,7 +63,7 @@ def _first_kernels(device: str) -> None:
 
 
 def start_products(config: Any, device: str, dtype: torch.dtype) -> None:
-    """Multiply and attend in the shapes of a large model in a thread, while its weights are read.
+    """Multiply, attend and read logits in the shapes of a large model in a thread, while its weights are read.
 
     A GPU loads a kernel when it is first needed: for eight billion parameters more than a second in all.
     """
@@ -76,6 +91,21 @@ def _products(shapes: Sequence[tuple[int, int]], heads: tuple[int, int], device:
             for rows in MANY_ROWS:
                 if rows * made <= MOST_PRODUCTS:
                     torch.nn.functional.linear(empty(rows, given), weight)
+        _read_logits(empty(READ_ROWS, shapes[-1][1]).zero_())
+
+
+def _read_logits(logits: torch.Tensor) -> None:
+    """Read logits as a pass does: some rows once, one of them twice."""
+    import torch
+
+    rows = torch.arange(len(logits), device=logits.device)
+    row = torch.cat([rows, rows[:1]])
+    tokens = row % logits.shape[1]
+    read = LogProbabilities(logits)
+    read.at(row, tokens)
+    read.total()
+    count_larger(logits, row, logits[row, tokens], rows, rows[:1] + len(rows))
+    count_larger(logits, rows, logits[rows, tokens[:-1]], rows, rows[:0])
 
 
 def check_device_map(device_map: str | None) -> None:

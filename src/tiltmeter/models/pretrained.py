@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from tiltmeter.errors import ModelError, TiltmeterError
 from tiltmeter.models import early_weights
 from tiltmeter.models.placement import start_device
+from tiltmeter.storage.garbage import freeze_imports, paused_collector
 from tiltmeter.storage.timings import timed
 
 T = TypeVar("T")
@@ -36,12 +37,14 @@ def import_libraries(device: str = "cpu", early: Sequence[Path] = ()) -> None:
     """
     for name, value in KERNEL_CACHES.items():  # read when torch is imported
         os.environ.setdefault(name, value)
-    with timed("import"):
-        import torch
+    with timed("import"), paused_collector():
+        import torch  # noqa: F401
 
-        start_device(device)
-        early_weights.begin(early, "cuda" if device == "auto" and torch.cuda.is_available() else device)
+        started = start_device(device)
+        early_weights.begin(early, "cuda" if device == "auto" and started else device, started)
         from transformers import AutoConfig, AutoTokenizer  # noqa: F401
+
+        freeze_imports("libraries")
 
 
 def from_pretrained(auto: str, name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:
@@ -71,7 +74,7 @@ def from_tensors(auto: str, name: str, folder: Path, tensors: dict[str, Any], **
 
         quieten()
         config = options["config"]
-        kind = getattr(transformers, AUTO_CLASSES[auto])[type(config)]
+        kind = class_of(auto, config)
         if kind.config_class is config.sub_configs.get("text_config"):  # the text part of a model of text and images
             config = config.get_text_config()
         module, info = kind.from_pretrained(None, state_dict=tensors, **{**options, "config": config})
@@ -81,6 +84,13 @@ def from_tensors(auto: str, name: str, folder: Path, tensors: dict[str, Any], **
         return module, info
 
     return guard(name, load)
+
+
+def class_of(auto: str, config: Any) -> Any:
+    """Find the class of a configuration; its module is imported if it was not."""
+    import transformers
+
+    return getattr(transformers, AUTO_CLASSES[auto])[type(config)]
 
 
 def load_config(name: str, folder: Path, *, trust_remote_code: bool, **options: Any) -> Any:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 
@@ -25,6 +23,7 @@ from tiltmeter.probes.readability import Readable
 from tiltmeter.probes.sentences import Sentence, tokenise
 from tiltmeter.probes.views import Query, Unasked, View, find_view
 from tiltmeter.probes.work import WHOLE, Advance, Share, Work
+from tiltmeter.storage.garbage import paused_collector
 from tiltmeter.storage.observations import ObservationCache, batches_of
 
 BLOCK_ITEMS = (300, 700)
@@ -210,18 +209,6 @@ class LikelihoodProbe:
                     oldest.block.number, name, part_table(oldest.answers, oldest.reads, oldest.block.collected)
                 )
             self.advance(oldest.share * int(oldest.batch.lengths.sum()))
-
-
-@contextmanager
-def paused_collector() -> Iterator[None]:
-    """Pause garbage collection: planning makes very many small tuples and no cycles, so collecting would only slow it."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def blocks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:

@@ -1,0 +1,46 @@
+"""Python's garbage collector, which looks at all objects again and again: those of torch and transformers for a second."""
+
+from __future__ import annotations
+
+import atexit
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+YOUNG_OBJECTS = 50_000
+"""Objects that a command makes before new ones are looked at; Python's own number is 700 to 2,000."""
+
+
+@cache
+def collect_less() -> None:
+    """Set the collector, once, for a process that is a command: nearly all that it imports stays until it ends.
+
+    What `freeze_imports` meets, and what there is when the process ends, is never looked at.
+    """
+    gc.set_threshold(YOUNG_OBJECTS)
+    gc.freeze()
+    atexit.register(gc.freeze)  # else Python looks for garbage at its end, for a second
+
+
+@cache
+def freeze_imports(step: str) -> None:
+    """Exempt all objects from collection in a command (`collect_less`); leave a user's own process as it is.
+
+    Args:
+        step: What has just imported modules. It is done once for each: later there may be garbage that matters.
+    """
+    if gc.get_freeze_count():
+        gc.freeze()
+
+
+@contextmanager
+def paused_collector() -> Iterator[None]:
+    """Pause the collector where very many objects are made that stay, or that need no collector."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
