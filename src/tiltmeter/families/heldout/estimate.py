@@ -81,8 +81,8 @@ class LineQuestion(Question):
     @cached_property
     def counts(self) -> Counts:
         """Find the lines that could be scored."""
-        asked, scored = (rows["item"].to_numpy() for rows in (self.cell.rows, self.cell.scored))
-        return Counts(asked, scored, Counter(str(reason) for reason in self.cell.rows["reason"].dropna()))
+        items, complete = (rows["item"].to_numpy() for rows in (self.cell.rows, self.cell.scored))
+        return Counts(items, complete, Counter(str(reason) for reason in self.cell.rows["reason"].dropna()))
 
     def take(self, index: Ints) -> LineQuestion:
         """Ask the same of some of the lines."""
@@ -103,13 +103,13 @@ class LineQuestion(Question):
         drawn = generator(settings.seed, "heldout", self.cell.benchmark, *label)
         return (drawn, drawn) if exchanged == SIDES else (drawn,)
 
-    def described(self, found: Measured) -> Estimate:
+    def described(self, measured: Measured) -> Estimate:
         """Count tokens and hateful lines."""
         lines = self.cell.scored
         n_tokens = int(lines["length"].sum())
         details = {"n_harmful": int(lines["harmful"].sum())} if reads_annotations(self.measure) else {}
-        note = joined(f"{n_tokens:,} tokens", found.row.note)
-        return replace(found.row, details={"n_tokens": n_tokens} | details, note=note)
+        note = joined(f"{n_tokens:,} tokens", measured.row.note)
+        return replace(measured.row, details={"n_tokens": n_tokens} | details, note=note)
 
     def obstacle(self, other: Question) -> str:
         """Return why two models are not compared. Ranks of lines do not depend on the unit of surprise."""

@@ -28,7 +28,7 @@ from tiltmeter.storage.progress import watched
 MOST_THREADS = min(4, os.cpu_count() or 1)
 """Each thread holds draws: about 150 megabytes at 10,000 resamples."""
 SIDES, MODELS = "sides", "models"
-"""What is exchanged at random: the two sides of items, or two models."""
+"""Kinds of random exchanges: of the two sides of items, or of two models."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Counts:
     Questions of the same `key` are about the same items in the same order, and share their draws.
     """
 
-    asked: NDArray[np.object_]
-    answered: NDArray[np.object_]
+    items: NDArray[np.object_]
+    complete: NDArray[np.object_]
     missing: Counter[str]
     key: Hashable = None
     n_ties: int = 0
@@ -88,9 +88,9 @@ class Question(ABC):
     def streams(self, settings: Settings, exchanged: str) -> Streams:
         """Make the sources of resamples, and of exchanges of `SIDES` or `MODELS` where these may be exchanged."""
 
-    def described(self, found: Measured) -> Estimate:
+    def described(self, measured: Measured) -> Estimate:
         """Add what a reader should know to an estimate that has a value."""
-        return found.row
+        return measured.row
 
     def obstacle(self, other: Question) -> str:
         """Return why the answers of another model to the same items are not compared; empty if they are."""
@@ -99,7 +99,7 @@ class Question(ABC):
     @cached_property
     def blank(self) -> Estimate:
         """The estimate without its value."""
-        cell, counts, n = self.cell, self.counts, len(self.counts.answered)
+        cell, counts, n = self.cell, self.counts, len(self.counts.complete)
         place = (cell.model, cell.benchmark, self.FAMILY, cell.scorer, self.measure.name, self.by, self.group)
         known = {"n_ties": counts.n_ties, "details": counts.details, **missing_columns(counts.missing)}
         return Estimate(*place, n=n, neutral=neutral_of(self.measure), note="" if n else self.lacking, **known)
@@ -117,26 +117,26 @@ Batch = Question | Sequence[Question] | Estimate
 def estimate_questions(batches: Iterable[Batch], settings: Settings) -> Iterator[Estimate]:
     """Estimate questions in their order. Those tested together have Holm's correction and the contrasts of their measure."""
     known = list(batches)
-    found = _estimated([question for batch in known for question in _questions(batch)], settings)
-    yield from each_corrected(rows for batch in known for rows in _rows(batch, found, settings))
+    estimates = _estimated([question for batch in known for question in _questions(batch)], settings)
+    yield from each_corrected(rows for batch in known for rows in _rows(batch, estimates, settings))
 
 
 def _questions(batch: Batch) -> Sequence[Question]:
     return batch if isinstance(batch, Sequence) else [batch] if isinstance(batch, Question) else []
 
 
-def _rows(batch: Batch, found: Mapping[Question, Measured], settings: Settings) -> Iterator[Estimate | list[Estimate]]:
+def _rows(batch: Batch, estimates: Mapping[Question, Measured], settings: Settings) -> Iterator[Estimate | list[Estimate]]:
     """The rows of a batch. Where a measure is given both ways, either is the same test."""
     if not isinstance(batch, Sequence):
-        yield batch if isinstance(batch, Estimate) else found[batch].row
+        yield batch if isinstance(batch, Estimate) else estimates[batch].row
         return
-    rows = [found[question].row for question in batch]
+    rows = [estimates[question].row for question in batch]
     if batch and batch[0].measure.spec.both_ways:
         for one, other in zip(corrected(rows[::2]), rows[1::2], strict=True):
             yield from (one, replace(other, p_holm=one.p_holm, corrected_over=one.corrected_over))
         return
     yield rows
-    of_groups = {question.group: found[question] for question in batch if question.is_contrasted}
+    of_groups = {question.group: estimates[question] for question in batch if question.is_contrasted}
     if len(of_groups) == 2:
         measure = batch[0].measure
         first, second = (of_groups[name] for name in measure.spec.contrasts[batch[0].by])
@@ -182,11 +182,11 @@ def _alike(questions: Sequence[Question], settings: Settings) -> list[Measured]:
     return [_described(*known) for known in zip(questions, measured, strict=True)]
 
 
-def _described(question: Question, found: Measured) -> Measured:
-    if np.isnan(found.row.value):
-        return Measured(replace(found.row, note=question.UNDEFINED))
-    row = question.described(found)
-    return replace(found, row=row) if question.is_contrasted else Measured(row)
+def _described(question: Question, measured: Measured) -> Measured:
+    if np.isnan(measured.row.value):
+        return Measured(replace(measured.row, note=question.UNDEFINED))
+    row = question.described(measured)
+    return replace(measured, row=row) if question.is_contrasted else Measured(row)
 
 
 def compare_questions(ours: Iterable[Batch], theirs: Iterable[Batch], settings: Settings) -> Iterator[Difference]:
@@ -210,8 +210,8 @@ def _subject(question: Question) -> tuple[str, str, str]:
 
 def _difference(ours: Question, theirs: Question, settings: Settings) -> Difference:
     """One measure over the items that both models answered."""
-    here, there = common_places(ours.counts.answered, theirs.counts.answered)
-    n, n_all = len(here), len({*ours.counts.asked, *theirs.counts.asked})
+    here, there = common_places(ours.counts.complete, theirs.counts.complete)
+    n, n_all = len(here), len({*ours.counts.items, *theirs.counts.items})
     cell, models = ours.cell, (ours.cell.model, theirs.cell.model)
     row = Difference(cell.benchmark, ours.FAMILY, cell.scorer, *_subject(ours), *models, n=n, n_missing=n_all - n)
     sides = ours.take(here), theirs.take(there)

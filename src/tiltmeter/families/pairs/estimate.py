@@ -69,10 +69,12 @@ class PairQuestion(Question):
     @cached_property
     def counts(self) -> Counts:
         """Find the pairs with all scores and labels that the measure reads."""
-        asked, (complete, missing) = self._part.labels, self._complete
+        complete, missing = self._complete
         scores = complete.scores
         n_ties = int((scores["stereo"] == scores["anti"]).sum()) if set(SIDES) <= set(scores) else 0
-        return Counts(asked.items, complete.labels.items, missing, complete.labels.key, n_ties, complete.cluster_details)
+        return Counts(
+            self._part.labels.items, complete.labels.items, missing, complete.labels.key, n_ties, complete.cluster_details
+        )
 
     @cached_property
     def _part(self) -> Paired:
@@ -98,13 +100,13 @@ class PairQuestion(Question):
         names = ("bootstrap", "swap" if exchanged == EXCHANGED_SIDES else "exchange")
         return [generator(settings.seed, name, *label) for name in names]
 
-    def described(self, found: Measured) -> Estimate:
+    def described(self, measured: Measured) -> Estimate:
         """Say where a one-sided measure is neutral, and which parts of a weighted one are undefined."""
-        row = found.row
+        row = measured.row
         equal = (
             "both score distributions are the same" if self.measure.spec.is_one_sided and row.value == row.neutral else ""
         )
-        return replace(row, note=joined(equal, row.note, self._left_out(found.parts)))
+        return replace(row, note=joined(equal, row.note, self._left_out(measured.parts)))
 
     def _left_out(self, of_parts: Floats) -> str:
         """A note with the bias types for which a weighted measure is undefined."""

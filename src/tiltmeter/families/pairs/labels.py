@@ -48,7 +48,11 @@ class Labels:
     @property
     def items(self) -> NDArray[np.object_]:
         """The ids of these items."""
-        return self._picked(np.asarray(self._all["item"], dtype=object))
+        return self._picked(self._whole._ids)
+
+    @cached_property
+    def _ids(self) -> NDArray[np.object_]:
+        return np.asarray(self._all["item"], dtype=object)
 
     @property
     def key(self) -> tuple[Any, ...]:

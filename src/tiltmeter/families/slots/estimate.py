@@ -113,13 +113,13 @@ class SlotQuestion(Question):
         drawn = generator(settings.seed, "slots", *label)
         return drawn, drawn if exchanged == SIDES else generator(settings.seed, "exchange", *label, self.group)
 
-    def described(self, found: Measured) -> Estimate:
+    def described(self, measured: Measured) -> Estimate:
         """Say what terms were ranked among, and k, for measures that depend on it."""
         measure = self.measure
         depends = "k" in measure.parameters or measure.spec.counts_unmatched
         about_k = f"among the first {self.cell.k:,} predictions" if depends else ""
         among = AMONG_CANDIDATES if self.cell.among == CANDIDATES else ""
-        return replace(found.row, note=joined(among, found.row.note, about_k))
+        return replace(measured.row, note=joined(among, measured.row.note, about_k))
 
     def obstacle(self, other: Question) -> str:
         """Return why two models cannot be compared."""
