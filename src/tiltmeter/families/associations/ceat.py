@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Group, Polarity
 from tiltmeter.families.associations.ceat_groups import ABSENT, COMBINED, POLE, by_the_model, judge_groups, with_combined
 from tiltmeter.families.associations.facts import Facts, Floats, draws_of, fact, too_few
-from tiltmeter.families.associations.seat import SIDES, tests_of
+from tiltmeter.families.associations.seat import SIDES, TARGETS
+from tiltmeter.families.associations.words import words_of
 from tiltmeter.measures.ces import random_effects
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.kit.vectors import spread
@@ -131,13 +132,13 @@ def judge_ceat(
 
 def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
     """X and Y against A and B, as published: p is one-sided."""
-    for test in tests_of(rows):
-        row = replace(blank, measure=COMBINED, by="test", group=test.name, **missing_columns(test.missing))
-        row = replace(row, n=test.sizes["X"] + test.sizes["Y"])
-        if test.few:
-            yield replace(row, note=too_few(test.few, FEWEST, "word", " with contexts"))
+    for words in words_of(rows, (), TARGETS):
+        row = replace(blank, measure=COMBINED, by="test", group=words.test, **missing_columns(words.missing))
+        row = replace(row, n=len(words.complete))
+        if few := [(side, len(places)) for side, places in words.usable.items() if len(places) < FEWEST]:
+            yield replace(row, note=too_few(few, FEWEST, "word", " with contexts"))
             continue
-        drawn = draws[draws["test"] == test.name]
+        drawn = draws[draws["test"] == words.test]
         combined = random_effects(*(drawn[column].to_numpy(dtype=np.float64) for column in ("effect", "variance")))
         if not np.isfinite(combined.ces):
             yield replace(row, note="undefined: no variance in some draw")

@@ -12,10 +12,10 @@ from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.associations.ceat import judge_ceat
 from tiltmeter.families.associations.facts import DRAW_COLUMNS
-from tiltmeter.families.associations.ilps import judge_ilps
-from tiltmeter.families.associations.kurita import judge_kurita
+from tiltmeter.families.associations.ilps import attribute_questions, judge_ilps
 from tiltmeter.families.associations.seat import judge_seat, reads_targets
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.questions import estimate_alone
 from tiltmeter.stats.estimates import Estimate, each_corrected
 from tiltmeter.stats.settings import Settings
 from tiltmeter.storage.progress import watched
@@ -59,7 +59,7 @@ def _judge(
 ) -> Iterator[Estimate | list[Estimate]]:
     for asked, of_kind in rows.groupby("asked", sort=False):
         if asked == "kurita":
-            yield list(judge_kurita(of_kind, blank, wanted, settings))
+            yield [estimate_alone(question, settings).row for question in attribute_questions(of_kind, wanted)]
             continue
         for scorer, of_scorer in of_kind.groupby("scorer", sort=False):
             known = replace(blank, scorer=str(scorer))

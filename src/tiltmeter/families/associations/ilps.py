@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiltmeter import catalog
-from tiltmeter.benchmarks.kit.association import FEWEST, AssociationBenchmark, Group, WordSet
+from tiltmeter.benchmarks.kit.association import AssociationBenchmark, Group, WordSet
 from tiltmeter.families.associations.domains import VARIANCE, domain_estimate
-from tiltmeter.families.associations.facts import Facts, Floats, fact, too_few
+from tiltmeter.families.associations.facts import Facts, Floats, fact
+from tiltmeter.families.associations.words import WordQuestion, words_of
+from tiltmeter.families.kit.questions import Question, estimate_alone
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
 from tiltmeter.probes.views import Query
 from tiltmeter.probes.work import Advance
 from tiltmeter.stats.design import generator
-from tiltmeter.stats.estimates import Estimate, missing_columns
-from tiltmeter.stats.sets import estimate_mean
+from tiltmeter.stats.estimates import Difference, Estimate
+from tiltmeter.stats.samples import Measured
+from tiltmeter.stats.sets import compare_means, estimate_mean
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
@@ -56,31 +59,51 @@ def ask_ilps(
     return facts
 
 
+class AttributeQuestion(WordQuestion):
+    """A mean over the attributes of one group, or of a direction between two."""
+
+    NOUN = "attribute"
+
+    @property
+    def few(self) -> list[tuple[str, int]]:
+        """Say how many attributes there are, if too few."""
+        return [(self.group, n) for _, n in super().few]
+
+    @property
+    def values(self) -> Floats:
+        """The increases of the attributes."""
+        return self.cell.values_of(self.cell.sets[0])
+
+    def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
+        """Resample attributes for the interval, and flip their signs for p."""
+        label = ("kurita",) if self.by == "attributes" else (self.measure.name, self.cell.scorer)
+        rng = generator(settings.seed, *label, self.group)
+        return [Measured(estimate_mean(self.blank, self.measure, self.values, rng, settings))]
+
+    def compared(self, row: Difference, theirs: AttributeQuestion, settings: Settings) -> Difference:
+        """Resample the same attributes for both models, and flip the signs of their differences for p."""
+        rng = generator(settings.seed, "compare", self.measure.name, self.cell.scorer, self.group)
+        return compare_means(row, self.measure, np.stack([self.values, theirs.values]).T, rng, settings)
+
+
+def attribute_questions(rows: pd.DataFrame, wanted: Collection[str]) -> list[AttributeQuestion]:
+    """The means over the attributes of every set by the measures that are wanted."""
+    questions = []
+    for words in words_of(rows[rows["quantity"].isin(list(wanted))], ("domain", "set")):
+        kind, quantity = (words.columns[name][0] for name in ("asked", "quantity"))
+        about = ("attributes", words.test) if kind == "kurita" else ("group", words.sets[0])
+        questions.append(AttributeQuestion(words, catalog.find("measures", quantity), *about))
+    return questions
+
+
 def judge_ilps(
     rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings
 ) -> Iterator[Estimate | list[Estimate]]:
     """Estimates for one pole: every group, tested together, then the variance over each domain."""
-    measure = str(rows["quantity"].iloc[0])
-    increases = {
-        (str(domain), str(group)): of_group["value"].to_numpy(dtype=np.float64)
-        for (domain, group), of_group in rows.groupby(["domain", "set"], sort=False)
-    }
-    if measure in wanted:
-        known = {group: replace(blank, measure=measure, by="group", group=group) for _, group in increases}
-        groups = [(known[group], values) for (_, group), values in increases.items()]
-        yield [judge_attributes(row, values, (measure, row.scorer, row.group), settings) for row, values in groups]
-    for domain in dict.fromkeys(domain for domain, _ in increases) if VARIANCE in wanted else ():
-        scores = np.stack([values for (of, _), values in increases.items() if of == domain])
-        yield domain_estimate(replace(blank, group=domain), scores, settings)
-
-
-def judge_attributes(row: Estimate, values: Floats, label: Sequence[str], settings: Settings, why: str = LOST) -> Estimate:
-    """A mean over attributes."""
-    there = values[np.isfinite(values)]
-    row = replace(row, n=len(there), **missing_columns(+Counter({why: len(values) - len(there)})))
-    if len(there) < FEWEST:
-        return replace(row, note=too_few([(row.group, len(there))], FEWEST, "attribute"))
-    return estimate_mean(row, catalog.find("measures", row.measure), there, generator(settings.seed, *label), settings)
+    yield [estimate_alone(question, settings).row for question in attribute_questions(rows, wanted)]
+    for domain, of_domain in rows.groupby("domain", sort=False) if VARIANCE in wanted else ():
+        scores = np.stack([group["value"].to_numpy(dtype=np.float64) for _, group in of_domain.groupby("set", sort=False)])
+        yield domain_estimate(replace(blank, group=str(domain)), scores, settings)
 
 
 def _increases(probe: TemplateProbe, of: Sequence[int], values: Iterator[Floats], n: int) -> Floats:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tiltmeter.families.heldout.annotations import annotated, groups_of
 from tiltmeter.families.heldout.check import READ as COLUMNS
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import of_two_models
-from tiltmeter.families.kit.questions import SIDES, Counts, Question, compare_questions, estimate_questions
+from tiltmeter.families.kit.questions import SIDES, Counts, SampleQuestion, compare_questions, estimate_questions
 from tiltmeter.stats.estimates import Difference, Estimate, joined
 from tiltmeter.stats.resampling import Ints, Sample, generator
 from tiltmeter.stats.samples import Measured, Streams
@@ -70,12 +70,12 @@ class Lines:
         return self.rows[self.rows["reason"].isna()]
 
 
-class LineQuestion(Question):
+class LineQuestion(SampleQuestion):
     """A measure of lines."""
 
     FAMILY = "heldout"
     UNDEFINED = "not computed: no line of either kind has what the measure reads"
-    lacking = NOTHING_SCORED
+    LACKING = NOTHING_SCORED
     cell: Lines
 
     @cached_property
@@ -84,7 +84,7 @@ class LineQuestion(Question):
         items, complete = (rows["item"].to_numpy() for rows in (self.cell.rows, self.cell.scored))
         return Counts(items, complete, Counter(str(reason) for reason in self.cell.rows["reason"].dropna()))
 
-    def take(self, index: Ints) -> LineQuestion:
+    def take(self, index: Ints) -> Self:
         """Ask the same of some of the lines."""
         return replace(self, cell=replace(self.cell, rows=self.cell.scored.iloc[index]))
 
@@ -111,11 +111,11 @@ class LineQuestion(Question):
         note = joined(f"{n_tokens:,} tokens", measured.row.note)
         return replace(measured.row, details={"n_tokens": n_tokens} | details, note=note)
 
-    def obstacle(self, other: Question) -> str:
+    def obstacle(self, theirs: LineQuestion) -> str:
         """Return why two models are not compared. Ranks of lines do not depend on the unit of surprise."""
-        if self.cell.scorer != other.cell.scorer:
+        if self.cell.scorer != theirs.cell.scorer:
             return OTHER_KIND
-        lengths = (side.cell.rows["length"].to_numpy() for side in (self, other))
+        lengths = (side.cell.rows["length"].to_numpy() for side in (self, theirs))
         return "" if reads_annotations(self.measure) or np.array_equal(*lengths) else OTHER_TOKENS
 
 

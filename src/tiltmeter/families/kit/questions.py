@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from threading import Event
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,43 +66,52 @@ class Question(ABC):
     UNDEFINED: ClassVar[str]
     """Note where the measure has no value."""
 
-    @property
-    @abstractmethod
-    def lacking(self) -> str:
-        """Note where no item is answered."""
-
     @cached_property
     @abstractmethod
     def counts(self) -> Counts:
         """Find the items."""
 
     @abstractmethod
-    def take(self, index: Ints) -> Question:
-        """Ask the same of some of the answered items, by position."""
+    def take(self, index: Ints) -> Self:
+        """Ask the same of some of the complete items, by position."""
 
     @abstractmethod
-    def sample(self) -> Sample:
-        """Make the answered items ready to be drawn from."""
+    def lacking(self, by_whom: str = "") -> str:
+        """Return why nothing can be computed of these items, which were answered by one model or others; empty if it can."""
 
     @abstractmethod
-    def streams(self, settings: Settings, exchanged: str) -> Streams:
-        """Make the sources of resamples, and of exchanges of `SIDES` or `MODELS` where these may be exchanged."""
+    def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
+        """Fill in the blank row of this question, and of others of the same key."""
+
+    @abstractmethod
+    def compared(self, row: Difference, theirs: Any, settings: Settings) -> Difference:
+        """Fill in the difference from the same items as another model answered them."""
 
     def described(self, measured: Measured) -> Estimate:
         """Add what a reader should know to an estimate that has a value."""
         return measured.row
 
-    def obstacle(self, other: Question) -> str:
+    def obstacle(self, theirs: Any) -> str:
         """Return why the answers of another model to the same items are not compared; empty if they are."""
         return ""
+
+    @property
+    def subject(self) -> Hashable:
+        """What two models are compared on."""
+        return self.measure.name, self.by, self.group
 
     @cached_property
     def blank(self) -> Estimate:
         """The estimate without its value."""
-        cell, counts, n = self.cell, self.counts, len(self.counts.complete)
+        cell, counts = self.cell, self.counts
         place = (cell.model, cell.benchmark, self.FAMILY, cell.scorer, self.measure.name, self.by, self.group)
-        known = {"n_ties": counts.n_ties, "details": counts.details, **missing_columns(counts.missing)}
-        return Estimate(*place, n=n, neutral=neutral_of(self.measure), note="" if n else self.lacking, **known)
+        known = {
+            "n": len(counts.complete),
+            "n_ties": counts.n_ties,
+            "details": counts.details,
+            **missing_columns(counts.missing),
+        }
+        return Estimate(*place, neutral=neutral_of(self.measure), note=self.lacking(), **known)
 
     @property
     def is_contrasted(self) -> bool:
@@ -110,6 +119,37 @@ class Question(ABC):
         return self.group in self.measure.spec.contrasts.get(self.by, ())
 
 
+class SampleQuestion(Question):
+    """A question about a sample of items."""
+
+    LACKING: ClassVar[str]
+    """Note where no item is complete."""
+
+    @abstractmethod
+    def sample(self) -> Sample:
+        """Make the complete items ready to be drawn from."""
+
+    @abstractmethod
+    def streams(self, settings: Settings, exchanged: str) -> Streams:
+        """Make the sources of resamples, and of exchanges of `SIDES` or `MODELS` where these may be exchanged."""
+
+    def lacking(self, by_whom: str = "") -> str:
+        """Return why nothing can be computed."""
+        return "" if len(self.counts.complete) else f"{self.LACKING}{by_whom}"
+
+    def estimated(self, others: Sequence[Any], settings: Settings) -> list[Measured]:
+        """Estimate samples of the same items, which share their draws."""
+        both = [self, *others]
+        rows, samples = [one.blank for one in both], [one.sample() for one in both]
+        return estimate_samples(self.measure, rows, samples, self.streams(settings, SIDES), settings)
+
+    def compared(self, row: Difference, theirs: Any, settings: Settings) -> Difference:
+        """Compare samples of the same items."""
+        samples = [self.sample(), theirs.sample()]
+        return compare_samples(row, self.measure, samples, self.streams(settings, MODELS), settings)
+
+
+QuestionT = TypeVar("QuestionT", bound=Question)
 Batch = Question | Sequence[Question] | Estimate
 """A question; questions that are tested together; or an estimate that was made otherwise."""
 
@@ -173,12 +213,15 @@ def _finished(questions: Sequence[Question], settings: Settings) -> dict[Questio
     return estimates
 
 
+def estimate_alone(question: Question, settings: Settings) -> Measured:
+    """Estimate one question."""
+    return _alike([question], settings)[0]
+
+
 def _alike(questions: Sequence[Question], settings: Settings) -> list[Measured]:
-    first, rows = questions[0], [question.blank for question in questions]
-    if not rows[0].n:
-        return [Measured(row) for row in rows]
-    samples = [question.sample() for question in questions]
-    measured = estimate_samples(first.measure, rows, samples, first.streams(settings, SIDES), settings)
+    if questions[0].lacking():
+        return [Measured(question.blank) for question in questions]
+    measured = questions[0].estimated(questions[1:], settings)
     return [_described(*known) for known in zip(questions, measured, strict=True)]
 
 
@@ -197,28 +240,28 @@ def compare_questions(ours: Iterable[Batch], theirs: Iterable[Batch], settings: 
         theirs: The questions as the second model answered them; those that it did not answer are left out.
         settings: Settings of resampling.
     """
-    known = {_subject(question): question for batch in theirs for question in _questions(batch)}
+    known = {question.subject: question for batch in theirs for question in _questions(batch)}
     for batch in ours:
-        both = ((question, known[_subject(question)]) for question in _questions(batch) if _subject(question) in known)
+        both = ((question, known[question.subject]) for question in _questions(batch) if question.subject in known)
         rows = [_difference(*pair, settings) for pair in both]
         yield from corrected(rows) if isinstance(batch, Sequence) else rows
 
 
-def _subject(question: Question) -> tuple[str, str, str]:
-    return question.measure.name, question.by, question.group
+def with_common_items(ours: QuestionT, theirs: QuestionT) -> tuple[QuestionT, QuestionT]:
+    """Ask two models the same about the items that are complete in the answers of both."""
+    here, there = common_places(ours.counts.complete, theirs.counts.complete)
+    return ours.take(here), theirs.take(there)
 
 
 def _difference(ours: Question, theirs: Question, settings: Settings) -> Difference:
     """One measure over the items that both models answered."""
-    here, there = common_places(ours.counts.complete, theirs.counts.complete)
-    n, n_all = len(here), len({*ours.counts.items, *theirs.counts.items})
-    cell, models = ours.cell, (ours.cell.model, theirs.cell.model)
-    row = Difference(cell.benchmark, ours.FAMILY, cell.scorer, *_subject(ours), *models, n=n, n_missing=n_all - n)
-    sides = ours.take(here), theirs.take(there)
-    if obstacle := sides[0].obstacle(sides[1]):
+    n_all = len({*ours.counts.items, *theirs.counts.items})
+    ours, theirs = with_common_items(ours, theirs)
+    n, cell = len(ours.counts.complete), ours.cell
+    about = (ours.measure.name, ours.by, ours.group, ours.cell.model, theirs.cell.model)
+    row = Difference(cell.benchmark, ours.FAMILY, cell.scorer, *about, n=n, n_missing=n_all - n)
+    if obstacle := ours.obstacle(theirs):
         return replace(row, note=obstacle)
-    row = replace(row, details=sides[0].counts.details)
-    if not n:
-        return replace(row, note=f"{ours.lacking} by both models")
-    samples = [side.sample() for side in sides]
-    return compare_samples(row, ours.measure, samples, ours.streams(settings, MODELS), settings)
+    row = replace(row, details=ours.counts.details)
+    lacking = ours.lacking(" by both models")
+    return replace(row, note=lacking) if lacking else ours.compared(row, theirs, settings)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import common_places, of_two_models
 from tiltmeter.families.kit.questions import SIDES as EXCHANGED_SIDES
-from tiltmeter.families.kit.questions import Batch, Counts, Question, compare_questions, estimate_questions
+from tiltmeter.families.kit.questions import Batch, Counts, SampleQuestion, compare_questions, estimate_questions
 from tiltmeter.families.pairs.occupations import by_occupation, is_of_occupations
 from tiltmeter.families.pairs.paired import SIDES, UNITS, Paired, pair_up
 from tiltmeter.stats.estimates import Difference, Estimate, joined
@@ -58,12 +59,12 @@ def compare(
             yield from compare_questions(first_asked, then_asked, settings)
 
 
-class PairQuestion(Question):
+class PairQuestion(SampleQuestion):
     """A measure of the pairs of one group by one scorer, or of the occupations that they are about."""
 
     FAMILY = "pairs"
     UNDEFINED = "undefined: fewer than 2 pairs, or all scores of a side are equal"
-    lacking = NOTHING_COMPLETE
+    LACKING = NOTHING_COMPLETE
     cell: Paired
 
     @cached_property
@@ -85,7 +86,7 @@ class PairQuestion(Question):
     def _complete(self) -> tuple[Paired, Counter[str]]:
         return self._part.complete_for(self.measure)
 
-    def take(self, index: Ints) -> PairQuestion:
+    def take(self, index: Ints) -> Self:
         """Ask the same of some of the pairs."""
         return replace(self, cell=self._complete[0].take(index))
 

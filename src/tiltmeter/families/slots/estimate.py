@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import of_two_models
-from tiltmeter.families.kit.questions import SIDES, Counts, Question, compare_questions, estimate_questions
+from tiltmeter.families.kit.questions import SIDES, Counts, SampleQuestion, compare_questions, estimate_questions
 from tiltmeter.families.slots.fills import CANDIDATES, OWN, Fills, fills_of
 from tiltmeter.stats.estimates import Details, Difference, Estimate, details_of, joined
 from tiltmeter.stats.measured import stratum_of
@@ -58,7 +58,7 @@ def compare(
 
 
 @dataclass(frozen=True, eq=False)
-class SlotQuestion(Question):
+class SlotQuestion(SampleQuestion):
     """One measure of one group, of one group minus another, or of whom each sentence is about."""
 
     FAMILY = "slots"
@@ -91,12 +91,12 @@ class SlotQuestion(Question):
         details: Details = {"top_k": fills.k, "ranked_among": fills.among}
         return Counts(fills.items, fills.filled.items[matched], reasons, n_ties=n_ties, details=details)
 
-    @property
-    def lacking(self) -> str:
-        """Note where no sentence counts."""
-        return f"not computed: no sentence {'has a match' if len(self.cell.filled) else 'could be filled'}"
+    def lacking(self, by_whom: str = "") -> str:
+        """Return why nothing can be computed."""
+        why = "has a match" if by_whom or len(self.cell.filled) else "could be filled"
+        return "" if len(self.counts.complete) else f"not computed: no sentence {why}{by_whom}"
 
-    def take(self, index: Ints) -> SlotQuestion:
+    def take(self, index: Ints) -> Self:
         """Ask the same of some of the sentences."""
         return replace(self, cell=self.cell.filled.take(np.flatnonzero(self.has_matches)[index]))
 
@@ -121,9 +121,9 @@ class SlotQuestion(Question):
         among = AMONG_CANDIDATES if self.cell.among == CANDIDATES else ""
         return replace(measured.row, note=joined(among, measured.row.note, about_k))
 
-    def obstacle(self, other: Question) -> str:
+    def obstacle(self, theirs: SlotQuestion) -> str:
         """Return why two models cannot be compared."""
-        if self.cell.k != other.cell.k or self.cell.among != other.cell.among:
+        if self.cell.k != theirs.cell.k or self.cell.among != theirs.cell.among:
             return RANKED_DIFFERENTLY
         is_one_sided = self.pair is None and len(self.cell) and self.cell.groups["target"].nunique() < 2
         return ABOUT_ONE_GROUP if is_one_sided else ""
