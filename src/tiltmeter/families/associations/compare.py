@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
-from tiltmeter.families.associations.ceat_groups import COMBINED, effects_of, resample_words
-from tiltmeter.families.associations.estimate import averages_of, estimate, why_refused
+from tiltmeter.families.associations.domains import VARIANCE
+from tiltmeter.families.associations.estimate import averages_of, questions_of, why_refused
 from tiltmeter.families.associations.facts import Floats
-from tiltmeter.families.associations.ilps import attribute_questions
-from tiltmeter.families.associations.seat import MEAN, TestQuestion, effects, seat_questions
+from tiltmeter.families.associations.seat import MEAN, TestQuestion, effects
+from tiltmeter.families.associations.words import WordQuestion, variances
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.questions import compare_questions, with_common_items
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.stats.design import generator
 from tiltmeter.stats.differences import paired_difference
-from tiltmeter.stats.estimates import Difference, each_corrected
+from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.sets import exchanged_sets
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.units import Units
@@ -28,10 +27,7 @@ from tiltmeter.stats.units import Units
 if TYPE_CHECKING:
     import pandas as pd
 
-NO_INTERVAL = {
-    "ces": "no paired interval: the draws of a test say nothing of other words, and the more there are the less they vary",
-    "group_variance": "no paired interval: each value is a variance over groups with its own interval",
-}
+NO_INTERVAL = "no paired interval: each value is a variance over groups with its own interval"
 
 
 def compare(
@@ -47,26 +43,28 @@ def compare(
     ours, theirs = answers.where(model=first), answers.where(model=second)
     for benchmark in (name for name in ours.benchmarks if name in theirs.benchmarks):
         here, there = (part.where(benchmark=benchmark) for part in (ours, theirs))
-        yield from each_corrected(_rows(here, there, measures, settings))
+        yield from _rows(here, there, measures, settings)
 
 
-def _rows(
-    here: Answers, there: Answers, measures: Sequence[Entry], settings: Settings
-) -> Iterator[Difference | list[Difference]]:
+def _rows(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
     """Differences that are tested together, and those without a test."""
     names = [measure.name for measure in measures]
-    tables = here.table, there.table
-    seat = [table[table["asked"] == "seat"] for table in tables]
-    yield from compare_questions(seat_questions(seat[0], measures), seat_questions(seat[1], measures), settings)
+    own, others = ([question for part in questions_of(side, measures) for question in part] for side in (ours, theirs))
+    kinds: dict[tuple[object, str], list[WordQuestion]] = {}
+    for question in own:
+        kinds.setdefault((type(question), question.measure.name * isinstance(question, TestQuestion)), []).append(question)
+    for together in kinds.values():
+        wanted = [question for question in together if question.measure.name in names]
+        yield from compare_questions([wanted], [others], settings)
+    if VARIANCE in names:
+        yield from _variances(own, others, settings)
     if MEAN in names:
-        yield from _averages(seat[0], seat[1], averages_of(here, here.models[0], here.benchmarks[0]), settings)
-    means = [attribute_questions(table[table["asked"].isin(("ilps", "kurita"))], names) for table in tables]
-    yield from compare_questions(means[:1], means[1:], settings)
-    models = here.models[0], there.models[0]
+        seat = [side.table[side.table["asked"] == "seat"] for side in (ours, theirs)]
+        yield from _averages(seat[0], seat[1], averages_of(ours), settings)
+    place = (ours.benchmarks[0], "associations", "")
     for measure in measures:
         if why := why_refused(measure):
-            yield Difference(here.benchmarks[0], "associations", "", measure.name, "all", "all", *models, note=why)
-    yield list(_estimated(here, there, [measure for measure in measures if measure.name in NO_INTERVAL], settings))
+            yield Difference(*place, measure.name, "all", "all", ours.models[0], theirs.models[0], note=why)
 
 
 def _averages(
@@ -105,60 +103,14 @@ def _average(row: Difference, run: Sequence[tuple[TestQuestion, TestQuestion]], 
     return paired_difference(row, values, draws, measure, settings, units=units, exchanged=exchanged)
 
 
-def _with_common_texts(ours: Answers, theirs: Answers) -> tuple[Answers, Answers]:
-    """Both without the words of a group, or attributes, that either model has no value of."""
-    place = ["scorer", "test", "set", "text"]
-    known = [set(_keys(part.table[part.table["usable"].astype(bool)], place)) for part in (ours, theirs)]
-    lost = {key for part in (ours, theirs) for key in _keys(part.table, place)} - (known[0] & known[1])
-
-    def kept(frame: pd.DataFrame) -> pd.DataFrame:
-        if not lost or not set(place) <= set(frame):
-            return frame
-        there = np.array([key not in lost for key in _keys(frame, place)], dtype=bool)
-        if "usable" not in frame:  # draws
-            return frame[there].reset_index(drop=True)
-        return frame.assign(value=frame["value"].where(there), usable=frame["usable"].astype(bool) & there)
-
-    return ours.mapped(kept), theirs.mapped(kept)
-
-
-def _keys(frame: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, ...]]:
-    return list(zip(*(frame[name].fillna("").astype(str) for name in columns), strict=True))
-
-
-def _estimated(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
-    """Measures of each model's estimates over common words. Of groups of words both are resampled, others have no interval.
-
-    SEAT has none of them, and its hundred thousand shuffles for every test would be for nothing.
-    """
-    if not measures:
-        return
-    ours, theirs = _with_common_texts(ours, theirs)
-    estimates = [
-        {(row.scorer, row.measure, row.by, row.group): row for row in estimate(part, measures, (), settings)}
-        for part in (side.where(asked=[kind for kind in side.table["asked"].unique() if kind != "seat"])
-                     for side in (ours, theirs))
-    ]  # fmt: skip
-    for key, row in estimates[0].items():
-        other = estimates[1].get(key)
-        if other is not None:
-            known = Difference(
-                row.benchmark, row.family, *key, row.model, other.model, n=min(row.n, other.n), value=row.value,
-                baseline_value=other.value, difference=row.value - other.value, note=NO_INTERVAL[row.measure],
-            )  # fmt: skip
-            is_of_words = row.measure == COMBINED and row.by == "group" and np.isfinite(known.difference)
-            yield _of_words(known, (ours, theirs), settings) if is_of_words else known
-
-
-def _of_words(row: Difference, models: tuple[Answers, Answers], settings: Settings) -> Difference:
-    """Combined effects of a group: the same words, and the same draws of contexts, are drawn for both models."""
-    tables = [part.tables["draws"] for part in models]
-    parts = [draws[(draws["scorer"] == row.scorer) & (draws["set"] == row.group)] for draws in tables]
-    words = list(dict.fromkeys(parts[0]["text"]))
-    effects = [effects_of(draws, words) for draws in parts]
-    if effects[0].shape != effects[1].shape:
-        return replace(row, note="no paired interval: the models have different numbers of draws of contexts")
-    draws = [resample_words(of_model, settings, row.group) for of_model in effects]
-    units = Units.independent(len(words))
-    measure = catalog.find("measures", row.measure)
-    return paired_difference(replace(row, note=""), [row.value, row.baseline_value], draws, measure, settings, units=units)
+def _variances(ours: Sequence[WordQuestion], theirs: Sequence[WordQuestion], settings: Settings) -> Iterator[Difference]:
+    """Variances over the groups of each domain, of the words that both models have."""
+    known = {question.subject: question for question in theirs}
+    pairs = [with_common_items(question, known[question.subject]) for question in ours if question.subject in known]
+    sides = ([pair[side] for pair in pairs] for side in (0, 1))
+    for row, other in zip(*(variances(questions, settings) for questions in sides), strict=True):
+        yield Difference(
+            *(row.benchmark, row.family, row.scorer, row.measure, row.by, row.group, row.model, other.model),
+            n=min(row.n, other.n), value=row.value, baseline_value=other.value, difference=row.value - other.value,
+            note=NO_INTERVAL,
+        )  # fmt: skip

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
-from tiltmeter.families.associations.ceat import judge_ceat
-from tiltmeter.families.associations.facts import DRAW_COLUMNS
-from tiltmeter.families.associations.ilps import attribute_questions, judge_ilps
-from tiltmeter.families.associations.seat import judge_seat, reads_targets
+from tiltmeter.families.associations.ceat import ceat_questions
+from tiltmeter.families.associations.domains import VARIANCE
+from tiltmeter.families.associations.ilps import attribute_questions
+from tiltmeter.families.associations.seat import MEAN, means_of_effects, reads_targets, seat_questions
+from tiltmeter.families.associations.words import WordQuestion, variances
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.questions import estimate_alone
 from tiltmeter.stats.estimates import Estimate, each_corrected
@@ -35,40 +34,40 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     from the random-effects model; p is one-sided for X against Y, two-sided for a group. ILPS: the attributes are drawn
     anew for the interval, their signs flipped for p, two-sided. Holm-corrected over the tests or groups of a benchmark.
     """
-    wanted = {measure.name: measure for measure in measures}
-    cells = list(answers.table.groupby(["model", "benchmark"], sort=False))
+    cells = [answers.where(model=model, benchmark=name) for model in answers.models for name in answers.benchmarks]
     with watched("Estimating associations", len(cells)) as advance:
-        for (model, benchmark), rows in cells:
-            blank = Estimate(str(model), str(benchmark), answers.family, "", "", "", "", neutral=0.0)
-            averages = averages_of(answers, str(model), str(benchmark))
-            draws = draws_of_cell(answers, str(model), str(benchmark))
-            yield from each_corrected(_judge(rows, draws, blank, averages, wanted, settings))
-            blank = replace(blank, by="all", group="all", neutral=np.nan)
+        for cell in filter(len, cells):
+            yield from each_corrected(_estimated(cell, measures, settings))
+            blank = Estimate(cell.models[0], cell.benchmarks[0], answers.family, "", "", "all", "all")
             refused = ((measure, why_refused(measure)) for measure in measures)
             yield from (replace(blank, measure=measure.name, note=why) for measure, why in refused if why)
             advance(1)
 
 
-def _judge(
-    rows: pd.DataFrame,
-    draws: pd.DataFrame,
-    blank: Estimate,
-    averages: Mapping[str, Sequence[str]],
-    wanted: Mapping[str, Entry],
-    settings: Settings,
-) -> Iterator[Estimate | list[Estimate]]:
-    for asked, of_kind in rows.groupby("asked", sort=False):
-        if asked == "kurita":
-            yield [estimate_alone(question, settings).row for question in attribute_questions(of_kind, wanted)]
-            continue
-        for scorer, of_scorer in of_kind.groupby("scorer", sort=False):
-            known = replace(blank, scorer=str(scorer))
-            if asked == "seat":
-                yield from judge_seat(of_scorer, known, averages, wanted, settings)
-            elif asked == "ceat":
-                yield from judge_ceat(of_scorer, draws[draws["scorer"] == scorer], known, wanted, settings)
-            else:
-                yield from judge_ilps(of_scorer, known, wanted, settings)
+def _estimated(cell: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate | list[Estimate]]:
+    """Questions that are tested together, with the variances over their groups; then means over tests."""
+    names = {measure.name for measure in measures}
+    for together in questions_of(cell, measures):
+        yield [estimate_alone(question, settings).row for question in together if question.measure.name in names]
+        yield from variances(together, settings) if VARIANCE in names else ()
+    for rows in of_scorers(cell, "seat") if MEAN in names else ():
+        yield from means_of_effects(rows, averages_of(cell), settings)
+
+
+def questions_of(cell: Answers, measures: Sequence[Entry]) -> Iterator[Sequence[WordQuestion]]:
+    """All questions about the answers of one model to one benchmark, in lists that are tested together."""
+    draws = cell.get("draws")
+    for rows in of_scorers(cell, "seat"):
+        yield from seat_questions(rows, measures)
+    for rows in of_scorers(cell, "ceat") if draws is not None else ():
+        yield ceat_questions(rows, draws)
+    for rows in (*of_scorers(cell, "ilps"), cell.table[cell.table["asked"] == "kurita"]):
+        yield attribute_questions(rows)
+
+
+def of_scorers(cell: Answers, asked: str) -> list[pd.DataFrame]:
+    """The rows of one kind by each scorer."""
+    return [rows for _, rows in cell.table[cell.table["asked"] == asked].groupby("scorer", sort=False)]
 
 
 def why_refused(measure: Entry) -> str:
@@ -78,17 +77,8 @@ def why_refused(measure: Entry) -> str:
     return NOT_STORED.format(", ".join(measure.parameters))
 
 
-def averages_of(answers: Answers, model: str, benchmark: str) -> Mapping[str, Sequence[str]]:
+def averages_of(cell: Answers) -> Mapping[str, Sequence[str]]:
     """The sets of tests whose mean |d| papers report, from the manifest."""
-    averages: Mapping[str, Sequence[str]] = answers.manifest_of(model, benchmark).get("associations", {}).get("averages", {})
+    manifest = cell.manifest_of(cell.models[0], cell.benchmarks[0])
+    averages: Mapping[str, Sequence[str]] = manifest.get("associations", {}).get("averages", {})
     return averages
-
-
-def draws_of_cell(answers: Answers, model: str, benchmark: str) -> pd.DataFrame:
-    """CEAT's draws of one model and benchmark."""
-    import pandas as pd
-
-    draws = answers.get("draws")
-    if draws is None:
-        return pd.DataFrame(columns=list(DRAW_COLUMNS))
-    return draws[(draws["model"] == model) & (draws["benchmark"] == benchmark)]

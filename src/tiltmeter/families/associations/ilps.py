@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark, Group, WordSet
-from tiltmeter.families.associations.domains import VARIANCE, domain_estimate
+from tiltmeter.families.associations.domains import domain_estimate
 from tiltmeter.families.associations.facts import Facts, Floats, fact
 from tiltmeter.families.associations.words import WordQuestion, words_of
-from tiltmeter.families.kit.questions import Question, estimate_alone
+from tiltmeter.families.kit.questions import Question
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
 from tiltmeter.probes.views import Query
 from tiltmeter.probes.work import Advance
@@ -74,6 +73,13 @@ class AttributeQuestion(WordQuestion):
         """The increases of the attributes."""
         return self.cell.values_of(self.cell.sets[0])
 
+    def variance(self, row: Estimate, questions: Sequence[AttributeQuestion], settings: Settings) -> Estimate:
+        """Fill in the variance over groups of their means over the attributes that all groups share."""
+        known = [dict(zip(one.cell.columns["text"][one.cell.complete], one.values, strict=True)) for one in questions]
+        texts = dict.fromkeys(text for one in questions for text in one.cell.columns["text"])
+        scores = np.array([[values.get(text, np.nan) for text in texts] for values in known])
+        return domain_estimate(row, scores, settings)
+
     def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
         """Resample attributes for the interval, and flip their signs for p."""
         label = ("kurita",) if self.by == "attributes" else (self.measure.name, self.cell.scorer)
@@ -86,24 +92,14 @@ class AttributeQuestion(WordQuestion):
         return compare_means(row, self.measure, np.stack([self.values, theirs.values]).T, rng, settings)
 
 
-def attribute_questions(rows: pd.DataFrame, wanted: Collection[str]) -> list[AttributeQuestion]:
-    """The means over the attributes of every set by the measures that are wanted."""
+def attribute_questions(rows: pd.DataFrame) -> list[AttributeQuestion]:
+    """A mean over the attributes of every set."""
     questions = []
-    for words in words_of(rows[rows["quantity"].isin(list(wanted))], ("domain", "set")):
+    for words in words_of(rows, ("domain", "set")):
         kind, quantity = (words.columns[name][0] for name in ("asked", "quantity"))
         about = ("attributes", words.test) if kind == "kurita" else ("group", words.sets[0])
         questions.append(AttributeQuestion(words, catalog.find("measures", quantity), *about))
     return questions
-
-
-def judge_ilps(
-    rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings
-) -> Iterator[Estimate | list[Estimate]]:
-    """Estimates for one pole: every group, tested together, then the variance over each domain."""
-    yield [estimate_alone(question, settings).row for question in attribute_questions(rows, wanted)]
-    for domain, of_domain in rows.groupby("domain", sort=False) if VARIANCE in wanted else ():
-        scores = np.stack([group["value"].to_numpy(dtype=np.float64) for _, group in of_domain.groupby("set", sort=False)])
-        yield domain_estimate(replace(blank, group=str(domain)), scores, settings)
 
 
 def _increases(probe: TemplateProbe, of: Sequence[int], values: Iterator[Floats], n: int) -> Floats:

@@ -15,7 +15,7 @@ from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest
 from tiltmeter.catalog import Entry
 from tiltmeter.families.associations.facts import Facts, Floats, fact
 from tiltmeter.families.associations.words import WordQuestion, words_of
-from tiltmeter.families.kit.questions import Question, estimate_alone
+from tiltmeter.families.kit.questions import Question
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.kit.vectors import association
 from tiltmeter.measures.mean_abs_effect import mean_abs_effect
@@ -139,24 +139,6 @@ def seat_questions(rows: pd.DataFrame, measures: Iterable[Entry]) -> Iterator[li
         yield [TestQuestion(words, measure, "test", words.test) for words in tests]
 
 
-def judge_seat(
-    rows: pd.DataFrame,
-    blank: Estimate,
-    averages: Mapping[str, Sequence[str]],
-    measures: Mapping[str, Entry],
-    settings: Settings,
-) -> Iterator[Estimate | list[Estimate]]:
-    """Every test by every measure of two sets, tested together; then the mean |d| of the sets that papers report."""
-    for together in seat_questions(rows, measures.values()):
-        yield [estimate_alone(question, settings).row for question in together]
-    defined = {name: test for name, test in effects(rows).items() if test.is_defined} if MEAN in measures else {}
-    for domain, names in averages.items():
-        run = [defined[name] for name in names if name in defined]
-        if len(run) > 1:
-            row = replace(blank, measure=MEAN, by="family", group=domain)
-            yield _average(row, run, len(names) - len(run), settings)
-
-
 def effects(rows: pd.DataFrame) -> dict[str, TestQuestion]:
     """The effect sizes of the tests of one scorer, by name."""
     return {test.group: test for together in seat_questions(rows, [catalog.find("measures", EFFECT)]) for test in together}
@@ -167,15 +149,27 @@ def reads_targets(measure: Entry) -> bool:
     return set(measure.parameters) == {"x", "y"}
 
 
-def _average(row: Estimate, run: Sequence[TestQuestion], absent: int, settings: Settings) -> Estimate:
-    """The mean |d| over tests; p is from permuting the targets of each."""
+def means_of_effects(rows: pd.DataFrame, averages: Mapping[str, Sequence[str]], settings: Settings) -> Iterator[Estimate]:
+    """The mean |d| of the sets of tests that papers report; p is from permuting the targets of each test."""
+    defined = {name: test for name, test in effects(rows).items() if test.is_defined}
+    for domain, names in averages.items():
+        run = [defined[name] for name in names if name in defined]
+        if len(run) > 1:
+            cell = run[0].cell
+            row = Estimate(
+                cell.model, cell.benchmark, run[0].FAMILY, cell.scorer, MEAN, "family", domain, len(run), neutral=0.0
+            )
+            yield _mean_effect(row, run, len(names) - len(run), settings)
+
+
+def _mean_effect(row: Estimate, run: Sequence[TestQuestion], absent: int, settings: Settings) -> Estimate:
     draws = mean_abs_effect(np.stack([test.draws(settings) for test in run], axis=-1))
     chance = mean_abs_effect(np.stack([test.permuted(settings) for test in run], axis=-1))
     value = float(mean_abs_effect(np.array([test.value for test in run])))
     names = ", ".join(test.group for test in run)
     note = f"over {names}" + (f"; {absent} of the usual tests not run or undefined" if absent else "")
     details = {"n_permutations": len(chance), "chance": float(np.mean(chance)), "chance_sd": float(np.std(chance))}
-    row = replace(row, n=len(run), value=value, p=permutation_p(value, chance, 0.0), details=details, note=note)
+    row = replace(row, value=value, p=permutation_p(value, chance, 0.0), details=details, note=note)
     n = sum(len(test.counts.complete) for test in run)
     return with_interval(row, catalog.find("measures", MEAN), n, draws, settings)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.association import FEWEST
+from tiltmeter.families.associations.domains import VARIANCE
 from tiltmeter.families.associations.facts import Floats, too_few
 from tiltmeter.families.kit.questions import Counts, Question
+from tiltmeter.stats.estimates import Estimate
 from tiltmeter.stats.resampling import Ints
+from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +33,7 @@ class Words:
     benchmark: str
     scorer: str
     test: str
+    domain: str
     columns: Mapping[str, NDArray[Any]]
     sets: Sequence[str]
 
@@ -59,7 +63,7 @@ def words_of(rows: pd.DataFrame, columns: Sequence[str], sets: Sequence[str] = (
     for key, part in rows.groupby([*CELL, *columns], sort=False):
         model, benchmark, scorer, test = map(str, key[:4])
         read = {name: part[name].to_numpy() for name in part}
-        yield Words(model, benchmark, scorer, test, read, sets or tuple(dict.fromkeys(read["set"])))
+        yield Words(model, benchmark, scorer, test, str(read["domain"][0]), read, sets or tuple(dict.fromkeys(read["set"])))
 
 
 class WordQuestion(Question):
@@ -80,7 +84,7 @@ class WordQuestion(Question):
     @property
     def subject(self) -> Hashable:
         """Words of all scorers are compared together."""
-        return self.measure.name, self.cell.scorer, self.cell.test, self.by, self.group
+        return self.measure.name, self.cell.scorer, self.cell.test, self.cell.domain, self.group
 
     def take(self, index: Ints) -> Self:
         """Ask the same of some of the words."""
@@ -103,3 +107,19 @@ class WordQuestion(Question):
         """Return which sets of either model have too few words."""
         few = list(dict.fromkeys(self.few + theirs.few))
         return too_few(few, FEWEST, self.NOUN, " for both models") if few else ""
+
+    def variance(self, row: Estimate, questions: Sequence[Any], settings: Settings) -> Estimate:
+        """Fill in the variance over groups of words, of which this is one."""
+        raise NotImplementedError
+
+
+def variances(questions: Iterable[WordQuestion], settings: Settings) -> Iterator[Estimate]:
+    """The variance over the groups of each domain, by scorer."""
+    domains: dict[tuple[str, str], list[WordQuestion]] = {}
+    for question in questions:
+        if question.by == "group":
+            domains.setdefault((question.cell.scorer, question.cell.domain), []).append(question)
+    for (scorer, domain), groups in domains.items():
+        cell, first = groups[0].cell, groups[0]
+        row = Estimate(cell.model, cell.benchmark, first.FAMILY, scorer, VARIANCE, "domain", domain, neutral=0.0)
+        yield first.variance(row, groups, settings)
