@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from tiltmeter.benchmarks.kit.association import FEWEST
 from tiltmeter.display import significant_text
 from tiltmeter.families.associations.domains import domain_estimate, domain_of_words
 from tiltmeter.families.associations.facts import Floats
-from tiltmeter.families.associations.words import WordQuestion, words_of
+from tiltmeter.families.associations.words import WordQuestion, Words
 from tiltmeter.families.kit.questions import Question
 from tiltmeter.measures.ces import Combined, combined_effect, random_effects
 from tiltmeter.measures.kit.vectors import spread
@@ -41,14 +41,13 @@ NO_TAU = "τ² is 0 because the draws differ less (Q) than the words within a dr
 class CombinedQuestion(WordQuestion):
     """The combined effect of a group's words against two poles: above 0 is closer to the first."""
 
-    drawn: pd.DataFrame
+    drawn: Mapping[str, Floats]
     UNDEFINED = "undefined: no variance in some draw (for example, a single word that is always in the same context)"
 
     @cached_property
     def effects(self) -> Floats:
         """The effects of the words in every draw: words × draws."""
-        texts = self.cell.columns["text"][self.cell.complete]
-        return np.stack([self.drawn["effect"][self.drawn["text"] == text].to_numpy(dtype=np.float64) for text in texts])
+        return np.stack([self.drawn[text] for text in self.cell.columns["text"][self.cell.complete]])
 
     @cached_property
     def combined(self) -> Combined:
@@ -113,9 +112,12 @@ def combined_questions(rows: pd.DataFrame, draws: pd.DataFrame) -> Iterator[Comb
     import pandas as pd
 
     measure, is_pole = catalog.find("measures", COMBINED), rows["quantity"] == POLE
+    effects: dict[tuple[str, str, str], dict[str, Floats]] = {}
+    for (*of_group, text), of_word in draws.groupby(["scorer", "set", "category", "text"], sort=False)["effect"]:
+        effects.setdefault(tuple(of_group), {})[text] = of_word.to_numpy(dtype=np.float64)
     for (domain, group), part in rows[~is_pole].groupby(["domain", "set"], sort=False):
-        (words,) = words_of(pd.concat([part, rows[is_pole]]), (), (str(group),))
-        drawn = draws[(draws["scorer"] == words.scorer) & (draws["set"] == group) & (draws["category"] == domain)]
+        words = Words.of(pd.concat([part, rows[is_pole]]), (str(group),))
+        drawn = effects.get((words.scorer, group, domain), {})
         yield CombinedQuestion(words, measure, "group", str(group), drawn)
 
 

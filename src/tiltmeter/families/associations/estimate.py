@@ -1,22 +1,30 @@
-"""Estimating associations from stored answers: effect sizes, combined effects and increases, with intervals and p."""
+"""Estimates of association tests and differences of two models: effect sizes, combined effects and increases."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.associations.ceat import ceat_questions
 from tiltmeter.families.associations.domains import VARIANCE
+from tiltmeter.families.associations.facts import Floats
 from tiltmeter.families.associations.ilps import attribute_questions
-from tiltmeter.families.associations.seat import MEAN, means_of_effects, reads_targets, seat_questions
+from tiltmeter.families.associations.seat import MEAN, TestQuestion, effects, means_of_effects, reads_targets, seat_questions
 from tiltmeter.families.associations.words import WordQuestion, variances
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.questions import estimate_alone
-from tiltmeter.stats.estimates import Estimate, each_corrected
+from tiltmeter.families.kit.questions import compare_questions, estimate_alone, with_common_items
+from tiltmeter.measures.effect_size import effect_size
+from tiltmeter.stats.design import generator
+from tiltmeter.stats.differences import paired_difference
+from tiltmeter.stats.estimates import Difference, Estimate, each_corrected
+from tiltmeter.stats.sets import exchanged_sets
 from tiltmeter.stats.settings import Settings
+from tiltmeter.stats.units import Units
 from tiltmeter.storage.progress import watched
 
 if TYPE_CHECKING:
@@ -25,6 +33,8 @@ if TYPE_CHECKING:
 NOT_STORED = (
     "not computed: of a measure of one's own stored answers have x and y (associations of two sets of targets), not {}"
 )
+
+NO_INTERVAL = "no paired interval: each value is a variance over groups with its own interval"
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
@@ -42,6 +52,22 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
             refused = ((measure, why_refused(measure)) for measure in measures)
             yield from (replace(blank, measure=measure.name, note=why) for measure, why in refused if why)
             advance(1)
+
+
+def compare(
+    answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[Difference]:
+    """The first model minus the second, over the targets or attributes that both have.
+
+    SEAT: the same targets are drawn for both models; ILPS: the same attributes, and the signs of their differences are
+    flipped for p; CEAT: the same words of a group and draws of contexts. Combined effects of tests of two sets and
+    variances over groups are compared without an interval, and the note says why. Holm-corrected over the tests or groups
+    of a benchmark.
+    """
+    ours, theirs = answers.where(model=first), answers.where(model=second)
+    for benchmark in (name for name in ours.benchmarks if name in theirs.benchmarks):
+        here, there = (part.where(benchmark=benchmark) for part in (ours, theirs))
+        yield from _rows(here, there, measures, settings)
 
 
 def _estimated(cell: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate | list[Estimate]]:
@@ -65,9 +91,9 @@ def questions_of(cell: Answers, measures: Sequence[Entry]) -> Iterator[Sequence[
         yield attribute_questions(rows)
 
 
-def of_scorers(cell: Answers, asked: str) -> list[pd.DataFrame]:
+def of_scorers(cell: Answers, kind: str) -> list[pd.DataFrame]:
     """The rows of one kind by each scorer."""
-    return [rows for _, rows in cell.table[cell.table["asked"] == asked].groupby("scorer", sort=False)]
+    return [rows for _, rows in cell.table[cell.table["asked"] == kind].groupby("scorer", sort=False)]
 
 
 def why_refused(measure: Entry) -> str:
@@ -82,3 +108,73 @@ def averages_of(cell: Answers) -> Mapping[str, Sequence[str]]:
     manifest = cell.manifest_of(cell.models[0], cell.benchmarks[0])
     averages: Mapping[str, Sequence[str]] = manifest.get("associations", {}).get("averages", {})
     return averages
+
+
+def _rows(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Difference]:
+    """Differences that are tested together, and those without a test."""
+    names = [measure.name for measure in measures]
+    own, others = ([question for part in questions_of(side, measures) for question in part] for side in (ours, theirs))
+    kinds: dict[tuple[object, str], list[WordQuestion]] = {}
+    for question in own:
+        kinds.setdefault((type(question), question.measure.name * isinstance(question, TestQuestion)), []).append(question)
+    for together in kinds.values():
+        wanted = [question for question in together if question.measure.name in names]
+        yield from compare_questions([wanted], [others], settings)
+    if VARIANCE in names:
+        yield from _variances(own, others, settings)
+    if MEAN in names:
+        seat = [side.table[side.table["asked"] == "seat"] for side in (ours, theirs)]
+        yield from _averages(seat[0], seat[1], averages_of(ours), settings)
+    place = (ours.benchmarks[0], "associations", "")
+    for measure in measures:
+        if why := why_refused(measure):
+            yield Difference(*place, measure.name, "all", "all", ours.models[0], theirs.models[0], note=why)
+
+
+def _averages(
+    ours: pd.DataFrame, theirs: pd.DataFrame, averages: Mapping[str, Sequence[str]], settings: Settings
+) -> Iterator[Difference]:
+    """The mean |d| of the sets of tests that papers report, over the targets that both models have."""
+    for scorer in dict.fromkeys(ours["scorer"]):
+        first, second = (effects(table[table["scorer"] == scorer]) for table in (ours, theirs))
+        both = {name: with_common_items(test, second[name]) for name, test in first.items() if name in second}
+        defined = {name: pair for name, pair in both.items() if all(test.is_defined for test in pair)}
+        for domain, names in averages.items():
+            run = [defined[name] for name in names if name in defined]
+            if len(run) > 1:
+                cell, other = (test.cell for test in run[0])
+                place = (cell.benchmark, "associations", cell.scorer, MEAN, "family", domain, cell.model, other.model)
+                yield _average(Difference(*place, n=len(run)), run, settings)
+
+
+def _average(row: Difference, run: Sequence[tuple[TestQuestion, TestQuestion]], settings: Settings) -> Difference:
+    """The mean |d| over tests; p exchanges the two models in random targets of every test."""
+    measure, n_draws = catalog.find("measures", MEAN), settings.resamples
+
+    def means(of_tests: Iterable[Sequence[Floats]]) -> list[Floats]:
+        return [measure.function(np.stack(side, axis=-1)) for side in zip(*of_tests, strict=True)]
+
+    def exchanged() -> tuple[Floats, bool]:
+        models = [(ours.sets, theirs.sets) for ours, theirs in run]
+        streams = [generator(settings.seed, "exchanged", str(len(x)), str(len(x) + len(y))) for (x, y), _ in models]
+        known = zip(models, streams, strict=True)
+        ours, theirs = means(exchanged_sets(effect_size, sets, n_draws, rng) for sets, rng in known)
+        return ours - theirs, False
+
+    values = [float(mean) for mean in means([np.asarray(test.value) for test in pair] for pair in run)]
+    draws = means([test.draws(settings) for test in pair] for pair in run)
+    units = Units.independent(sum(len(ours.counts.complete) for ours, _ in run))
+    return paired_difference(row, values, draws, measure, settings, units=units, exchanged=exchanged)
+
+
+def _variances(ours: Sequence[WordQuestion], theirs: Sequence[WordQuestion], settings: Settings) -> Iterator[Difference]:
+    """Variances over the groups of each domain, of the words that both models have."""
+    known = {question.subject: question for question in theirs}
+    pairs = [with_common_items(question, known[question.subject]) for question in ours if question.subject in known]
+    sides = ([pair[side] for pair in pairs] for side in (0, 1))
+    for row, other in zip(*(variances(questions, settings) for questions in sides), strict=True):
+        yield Difference(
+            *(row.benchmark, row.family, row.scorer, row.measure, row.by, row.group, row.model, other.model),
+            n=min(row.n, other.n), value=row.value, baseline_value=other.value, difference=row.value - other.value,
+            note=NO_INTERVAL,
+        )  # fmt: skip

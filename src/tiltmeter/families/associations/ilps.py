@@ -12,6 +12,7 @@ from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark, Group, WordSet
 from tiltmeter.families.associations.domains import domain_estimate
 from tiltmeter.families.associations.facts import Facts, Floats, fact
+from tiltmeter.families.associations.kurita import MEASURE as DIRECTION
 from tiltmeter.families.associations.words import WordQuestion, words_of
 from tiltmeter.families.kit.questions import Question
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
@@ -96,8 +97,8 @@ def attribute_questions(rows: pd.DataFrame) -> list[AttributeQuestion]:
     """A mean over the attributes of every set."""
     questions = []
     for words in words_of(rows, ("domain", "set")):
-        kind, quantity = (words.columns[name][0] for name in ("asked", "quantity"))
-        about = ("attributes", words.test) if kind == "kurita" else ("group", words.sets[0])
+        quantity = str(words.columns["quantity"][0])
+        about = ("attributes", words.test) if quantity == DIRECTION else ("group", words.sets[0])
         questions.append(AttributeQuestion(words, catalog.find("measures", quantity), *about))
     return questions
 

@@ -90,7 +90,11 @@ class TestQuestion(WordQuestion):
         return not self.lacking() and bool(np.isfinite(self.value))
 
     def draws(self, settings: Settings) -> Floats:
-        """Compute the measure of resampled targets."""
+        """Compute the measure of resampled targets of X and of Y.
+
+        A and B are not resampled, as in the test that p comes from: that would unbalance the frames that sentences of A and
+        B share, and so shrink every d.
+        """
         rng = generator(settings.seed, "bootstrap", self.group)
         return bootstrap_sets(self.statistic, [self.sets], settings.resamples, rng)[0]
 
@@ -172,11 +176,3 @@ def _mean_effect(row: Estimate, run: Sequence[TestQuestion], absent: int, settin
     row = replace(row, value=value, p=permutation_p(value, chance, 0.0), details=details, note=note)
     n = sum(len(test.counts.complete) for test in run)
     return with_interval(row, catalog.find("measures", MEAN), n, draws, settings)
-
-
-def effect_draws(x: Floats, y: Floats, rng: np.random.Generator, resamples: int) -> Floats:
-    """d with resampled targets of X and of Y. A and B are not resampled, as in the test that p comes from.
-
-    Resampling them too would unbalance the frames that sentences of A and B share, and so shrink every d.
-    """
-    return bootstrap_sets(effect_size, [(x, y)], resamples, rng)[0]

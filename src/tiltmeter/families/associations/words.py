@@ -37,6 +37,13 @@ class Words:
     columns: Mapping[str, NDArray[Any]]
     sets: Sequence[str]
 
+    @classmethod
+    def of(cls, rows: pd.DataFrame, sets: Sequence[str] = ()) -> Words:
+        """Read the rows of one test, whose first word is of the domain."""
+        columns = {name: rows[name].to_numpy() for name in rows}
+        model, benchmark, scorer, test, domain = (str(columns[name][0]) for name in (*CELL, "domain"))
+        return cls(model, benchmark, scorer, test, domain, columns, sets or tuple(dict.fromkeys(columns["set"])))
+
     @cached_property
     def usable(self) -> dict[str, Ints]:
         """Places of the usable words of each set; those with values first."""
@@ -59,11 +66,9 @@ class Words:
 
 
 def words_of(rows: pd.DataFrame, columns: Sequence[str], sets: Sequence[str] = ()) -> Iterator[Words]:
-    """The words that have the same values of some columns. `sets`: those with values, if not all."""
-    for key, part in rows.groupby([*CELL, *columns], sort=False):
-        model, benchmark, scorer, test = map(str, key[:4])
-        read = {name: part[name].to_numpy() for name in part}
-        yield Words(model, benchmark, scorer, test, str(read["domain"][0]), read, sets or tuple(dict.fromkeys(read["set"])))
+    """The words of each test, divided by the values of further columns. `sets`: those with values, if not all."""
+    for _, part in rows.groupby([*CELL, *columns], sort=False):
+        yield Words.of(part, sets)
 
 
 class WordQuestion(Question):

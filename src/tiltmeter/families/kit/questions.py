@@ -97,7 +97,7 @@ class Question(ABC):
 
     @property
     def subject(self) -> Hashable:
-        """What two models are compared on."""
+        """The key by which the questions of two models are paired."""
         return self.measure.name, self.by, self.group
 
     @cached_property
