@@ -16,7 +16,6 @@ from tiltmeter.catalog import Entry
 from tiltmeter.families.associations.facts import Facts, Floats, fact
 from tiltmeter.families.associations.words import WordQuestion, words_of
 from tiltmeter.families.kit.questions import Question
-from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.kit.vectors import association
 from tiltmeter.measures.mean_abs_effect import mean_abs_effect
 from tiltmeter.probes.embeddings import EmbeddingProbe, StaticProbe
