@@ -12,7 +12,7 @@ from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.associations.ceat import ceat_questions
 from tiltmeter.families.associations.domains import VARIANCE
-from tiltmeter.families.associations.facts import Floats
+from tiltmeter.families.associations.facts import DRAW_COLUMNS, Floats
 from tiltmeter.families.associations.ilps import attribute_questions
 from tiltmeter.families.associations.seat import MEAN, TestQuestion, effects, means_of_effects, reads_targets, seat_questions
 from tiltmeter.families.associations.words import WordQuestion, variances
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 NOT_STORED = (
     "not computed: of a measure of one's own stored answers have x and y (associations of two sets of targets), not {}"
 )
-
 NO_INTERVAL = "no paired interval: each value is a variance over groups with its own interval"
 
 
@@ -44,9 +43,10 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     from the random-effects model; p is one-sided for X against Y, two-sided for a group. ILPS: the attributes are drawn
     anew for the interval, their signs flipped for p, two-sided. Holm-corrected over the tests or groups of a benchmark.
     """
-    cells = [answers.where(model=model, benchmark=name) for model in answers.models for name in answers.benchmarks]
+    places = answers.table[["model", "benchmark"]].drop_duplicates().itertuples(index=False)
+    cells = [answers.where(model=model, benchmark=benchmark) for model, benchmark in places]
     with watched("Estimating associations", len(cells)) as advance:
-        for cell in filter(len, cells):
+        for cell in cells:
             yield from each_corrected(_estimated(cell, measures, settings))
             blank = Estimate(cell.models[0], cell.benchmarks[0], answers.family, "", "", "all", "all")
             refused = ((measure, why_refused(measure)) for measure in measures)
@@ -82,11 +82,13 @@ def _estimated(cell: Answers, measures: Sequence[Entry], settings: Settings) -> 
 
 def questions_of(cell: Answers, measures: Sequence[Entry]) -> Iterator[Sequence[WordQuestion]]:
     """All questions about the answers of one model to one benchmark, in lists that are tested together."""
+    import pandas as pd
+
     draws = cell.get("draws")
     for rows in of_scorers(cell, "seat"):
         yield from seat_questions(rows, measures)
-    for rows in of_scorers(cell, "ceat") if draws is not None else ():
-        yield ceat_questions(rows, draws)
+    for rows in of_scorers(cell, "ceat"):
+        yield ceat_questions(rows, pd.DataFrame(columns=list(DRAW_COLUMNS)) if draws is None else draws)
     for rows in (*of_scorers(cell, "ilps"), cell.table[cell.table["asked"] == "kurita"]):
         yield attribute_questions(rows)
 

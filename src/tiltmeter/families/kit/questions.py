@@ -77,7 +77,7 @@ class Question(ABC):
 
     @abstractmethod
     def lacking(self, by_whom: str = "") -> str:
-        """Return why nothing can be computed of these items, which were answered by one model or others; empty if it can."""
+        """Return why nothing can be computed; empty if it can. `by_whom` ends the sentence where models are compared."""
 
     @abstractmethod
     def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
