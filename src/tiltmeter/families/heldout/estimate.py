@@ -16,7 +16,7 @@ from tiltmeter.families.heldout.annotations import annotated, groups_of
 from tiltmeter.families.heldout.check import READ as COLUMNS
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import of_two_models
-from tiltmeter.families.kit.questions import SIDES, Counts, SampleQuestion, compare_questions, estimate_questions
+from tiltmeter.families.kit.questions import Counts, SampleQuestion, compare_questions, estimate_questions
 from tiltmeter.stats.estimates import Difference, Estimate, joined
 from tiltmeter.stats.resampling import Ints, Sample, generator
 from tiltmeter.stats.samples import Measured, Streams
@@ -97,11 +97,11 @@ class LineQuestion(SampleQuestion):
         harmful = lines["harmful"].to_numpy(dtype=np.int64) if reads_annotations(self.measure) else nothing
         return Sample.of(columns | {"harmful": harmful}, harmful, nothing)
 
-    def streams(self, settings: Settings, exchanged: str) -> Streams:
+    def streams(self, settings: Settings) -> Streams:
         """All models and measures draw the same lines."""
         label = () if self.by == "all" else (self.group,)
         drawn = generator(settings.seed, "heldout", self.cell.benchmark, *label)
-        return (drawn, drawn) if exchanged == SIDES else (drawn,)
+        return drawn, drawn
 
     def described(self, measured: Measured) -> Estimate:
         """Count tokens and hateful lines."""

@@ -27,8 +27,6 @@ from tiltmeter.storage.progress import watched
 
 MOST_THREADS = min(4, os.cpu_count() or 1)
 """Each thread holds draws: about 150 megabytes at 10,000 resamples."""
-SIDES, MODELS = "sides", "models"
-"""Kinds of random exchanges: of the two sides of items, or of two models."""
 
 
 @dataclass(frozen=True)
@@ -130,8 +128,8 @@ class SampleQuestion(Question):
         """Make the complete items ready to be drawn from."""
 
     @abstractmethod
-    def streams(self, settings: Settings, exchanged: str) -> Streams:
-        """Make the sources of resamples, and of exchanges of `SIDES` or `MODELS` where these may be exchanged."""
+    def streams(self, settings: Settings) -> Streams:
+        """Make the sources of resamples, of exchanges of sides and, where these may be exchanged, of two models."""
 
     def lacking(self, by_whom: str = "") -> str:
         """Return why nothing can be computed."""
@@ -141,12 +139,12 @@ class SampleQuestion(Question):
         """Estimate samples of the same items, which share their draws."""
         both = [self, *others]
         rows, samples = [one.blank for one in both], [one.sample() for one in both]
-        return estimate_samples(self.measure, rows, samples, self.streams(settings, SIDES), settings)
+        return estimate_samples(self.measure, rows, samples, self.streams(settings)[:2], settings)
 
     def compared(self, row: Difference, theirs: Any, settings: Settings) -> Difference:
         """Compare samples of the same items."""
-        samples = [self.sample(), theirs.sample()]
-        return compare_samples(row, self.measure, samples, self.streams(settings, MODELS), settings)
+        resampled, _, *exchanged = self.streams(settings)
+        return compare_samples(row, self.measure, [self.sample(), theirs.sample()], [resampled, *exchanged], settings)
 
 
 QuestionT = TypeVar("QuestionT", bound=Question)

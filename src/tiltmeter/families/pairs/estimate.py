@@ -14,7 +14,6 @@ from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import common_places, of_two_models
-from tiltmeter.families.kit.questions import SIDES as EXCHANGED_SIDES
 from tiltmeter.families.kit.questions import Batch, Counts, SampleQuestion, compare_questions, estimate_questions
 from tiltmeter.families.pairs.occupations import by_occupation, is_of_occupations
 from tiltmeter.families.pairs.paired import SIDES, UNITS, Paired, pair_up
@@ -95,11 +94,10 @@ class PairQuestion(SampleQuestion):
         sample = self._complete[0].sample_for(self.measure)
         return replace(sample, sides=UNITS if is_of_occupations(self.measure) else SIDES)
 
-    def streams(self, settings: Settings, exchanged: str) -> Streams:
+    def streams(self, settings: Settings) -> Streams:
         """All models and scorers draw the same items."""
         label = (self.cell.benchmark, self.by, self.group, self.measure.name)
-        names = ("bootstrap", "swap" if exchanged == EXCHANGED_SIDES else "exchange")
-        return [generator(settings.seed, name, *label) for name in names]
+        return [generator(settings.seed, name, *label) for name in ("bootstrap", "swap", "exchange")]
 
     def described(self, measured: Measured) -> Estimate:
         """Say where a one-sided measure is neutral, and which parts of a weighted one are undefined."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import of_two_models
-from tiltmeter.families.kit.questions import SIDES, Counts, SampleQuestion, compare_questions, estimate_questions
+from tiltmeter.families.kit.questions import Counts, SampleQuestion, compare_questions, estimate_questions
 from tiltmeter.families.slots.fills import CANDIDATES, OWN, Fills, fills_of
 from tiltmeter.stats.estimates import Details, Difference, Estimate, details_of, joined
 from tiltmeter.stats.measured import stratum_of
@@ -107,11 +107,11 @@ class SlotQuestion(SampleQuestion):
         of_groups = np.bincount(self.columns["about"][matched], minlength=2) if self.pair is None else [matched.sum()]
         return replace(sample, columns={**sample.columns, "k": np.int64(filled.k)}, counted=int(min(of_groups)))
 
-    def streams(self, settings: Settings, exchanged: str) -> Streams:
+    def streams(self, settings: Settings) -> Streams:
         """All measures and models draw the same sentences, so common effects cancel out."""
         label = self.cell.benchmark, self.by
         drawn = generator(settings.seed, "slots", *label)
-        return drawn, drawn if exchanged == SIDES else generator(settings.seed, "exchange", *label, self.group)
+        return drawn, drawn, generator(settings.seed, "exchange", *label, self.group)
 
     def described(self, measured: Measured) -> Estimate:
         """Say what terms were ranked among, and k, for measures that depend on it."""
