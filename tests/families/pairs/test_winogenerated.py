@@ -82,9 +82,8 @@ def test_a_group_has_the_sentences_of_an_occupation_that_are_its_own(tmp_path: P
 
     def changed(frame: pd.DataFrame) -> pd.DataFrame:
         if "extra" in frame:
-            extra = [
-                json.dumps(json.loads(text) | {"half": halves[item]}) for item, text in zip(frame["item"], frame["extra"])
-            ]
+            both = zip(frame["item"], frame["extra"], strict=True)
+            extra = [json.dumps(json.loads(text) | {"half": halves[item]}) for item, text in both]
             return frame.assign(extra=extra)
         return frame.assign(score=frame["score"] - frame["item"].map(halves).eq("1") * (frame["role"] == "anti"))
 
