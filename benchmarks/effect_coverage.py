@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tiltmeter.families.associations.seat import effect_draws
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.stats.intervals import effect_interval, percentile_interval
+from tiltmeter.stats.sets import bootstrap_sets
 
 Floats = NDArray[np.float64]
 SHAPES: dict[str, Callable[[np.random.Generator, int], Floats]] = {
@@ -35,7 +35,7 @@ def covered(shape: str, n: int, difference: float, repeats: int, rng: np.random.
     truth, hits = difference / np.sqrt(1 + difference**2 / 4), np.zeros(2)
     for _ in range(repeats):
         x, y = SHAPES[shape](rng, n) + difference, SHAPES[shape](rng, n)
-        draws = effect_draws(x, y, rng, 400)
+        draws = bootstrap_sets(effect_size, [(x, y)], 400, rng)[0]
         ours = effect_interval(float(effect_size(x, y)), draws, (n, n), 0.95)
         plain = percentile_interval(draws[np.isfinite(draws)], 0.95)
         hits += [plain[0] <= truth <= plain[1], ours[0] <= truth <= ours[1]]

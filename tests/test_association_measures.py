@@ -13,12 +13,13 @@ from hypothesis.extra.numpy import arrays
 
 from conftest import reference
 from tiltmeter import catalog
-from tiltmeter.families.associations.seat import effect_draws, effect_interval
 from tiltmeter.measures.ces import random_effects
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.group_variance import group_variance
 from tiltmeter.measures.kit.vectors import association, cosines, unit
 from tiltmeter.measures.single_effect import single_effect
+from tiltmeter.stats.intervals import effect_interval
+from tiltmeter.stats.sets import bootstrap_sets
 from tiltmeter.stats.significance import sign_flip_p, split_p
 
 Vectors = np.ndarray
@@ -154,7 +155,7 @@ def test_intervals_of_effect_sizes_cover() -> None:
     truth, plain, ours = 1.5 / np.sqrt(1 + 1.5**2 / 4), 0, 0
     for _ in range(300):
         x, y = rng.normal(1.5, 1, 8), rng.normal(0, 1, 8)
-        draws = effect_draws(x, y, rng, 200)
+        draws = bootstrap_sets(effect_size, [(x, y)], 200, rng)[0]
         low, high = effect_interval(float(effect_size(x, y)), draws, (8, 8), 0.95)
         assert -np.sqrt(16 * 15 / 64) < low < high < np.sqrt(16 * 15 / 64)
         ours += low <= truth <= high
@@ -164,7 +165,7 @@ def test_intervals_of_effect_sizes_cover() -> None:
 
 def test_an_effect_at_its_end_has_no_interval() -> None:
     """All of X alike and all of Y alike: nothing varies inside the sets."""
-    draws = effect_draws(np.ones(4), np.zeros(4), np.random.default_rng(0), 200)
+    draws = bootstrap_sets(effect_size, [(np.ones(4), np.zeros(4))], 200, np.random.default_rng(0))[0]
     assert np.isnan(effect_interval(float(effect_size(np.ones(4), np.zeros(4))), draws, (4, 4), 0.95)).all()
 
 

@@ -12,17 +12,18 @@ import tiltmeter
 from association_material import associate, text, words_file
 from conftest import golden_model
 from tiltmeter.benchmarks import AssociationBenchmark
-from tiltmeter.families.associations.ceat_groups import NO_TAU, ONE_WORD, judge_groups, resample_words
+from tiltmeter.families.associations.ceat_groups import NO_TAU, ONE_WORD, combined_questions, resample_words
+from tiltmeter.families.associations.words import variances
+from tiltmeter.families.kit.questions import estimate_alone
 from tiltmeter.measures.ces import random_effects
-from tiltmeter.stats.estimates import Estimate, each_corrected, estimates_table
+from tiltmeter.stats.estimates import each_corrected, estimates_table
 from tiltmeter.stats.settings import Settings
-
-BLANK = Estimate("m", "ceat", "associations", "word_mean:valence", "", "", "", neutral=0.0)
 
 
 def judged(groups: dict[str, np.ndarray], resamples: int = 500) -> pd.DataFrame:
     """Estimates from made-up effects: group → words × draws."""
-    known = {"domain": "race", "test": "valence", "usable": True}
+    place = {"model": "m", "benchmark": "ceat", "scorer": "word_mean:valence"}
+    known = place | {"domain": "race", "test": "valence", "usable": True, "reason": None}
     rows = [
         known | {"set": group, "text": f"{group}{n}", "quantity": "mean effect over draws"}
         for group, effects in groups.items()
@@ -32,11 +33,12 @@ def judged(groups: dict[str, np.ndarray], resamples: int = 500) -> pd.DataFrame:
         known | {"set": side, "text": f"{side}{n}", "quantity": "pole", "domain": ""} for side in "AB" for n in range(2)
     ]
     draws = [
-        pd.DataFrame({"set": group, "category": "race", "text": f"{group}{n}", "effect": of_word})
+        pd.DataFrame({"scorer": place["scorer"], "set": group, "category": "race", "text": f"{group}{n}", "effect": of_word})
         for group, effects in groups.items()
         for n, of_word in enumerate(effects)
     ]
-    made = judge_groups(pd.DataFrame(rows), pd.concat(draws), BLANK, ("ces", "group_variance"), Settings(resamples))
+    questions, settings = list(combined_questions(pd.DataFrame(rows), pd.concat(draws))), Settings(resamples)
+    made = [[estimate_alone(question, settings).row for question in questions], *variances(questions, settings)]
     return estimates_table(each_corrected(made)).set_index("group")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ import tiltmeter
 from conftest import golden_scores, scores_of
 from support.raising import raises
 from tiltmeter import Answers, TiltmeterError, catalog
-from tiltmeter.families.pairs.estimate import NOTHING_COMPLETE
+from tiltmeter.families.kit import questions
+from tiltmeter.families.pairs.estimate import NOTHING_COMPLETE, questions_of
 from tiltmeter.families.pairs.paired import pair_up
 from tiltmeter.reporting.comparison_text import summaries, too_close
 from tiltmeter.reporting.terminal import comparisons
@@ -29,8 +29,6 @@ from tiltmeter.stats.intervals import bootstrap_p, bounded_interval, percentile_
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p, holm, permutation_p
-
-JUDGING = import_module("tiltmeter.families.pairs.estimate")  # the family's `estimate` is the function of that name
 
 
 def make_scores(
@@ -117,7 +115,7 @@ def test_threads_do_not_change_a_number(monkeypatch: pytest.MonkeyPatch) -> None
     frame = pd.concat([one.table for one in models], ignore_index=True)
     together = scores_of(frame, models[0].items)
     several = tiltmeter.estimate(together, resamples=100)
-    monkeypatch.setattr(JUDGING, "MOST_THREADS", 1)
+    monkeypatch.setattr(questions, "MOST_THREADS", 1)
     pd.testing.assert_frame_equal(tiltmeter.estimate(together, resamples=100), several, check_exact=True)
     assert several["model"].drop_duplicates().tolist() == list("abcde")
 
@@ -127,19 +125,20 @@ def test_an_interruption_ends_all_threads_soon(monkeypatch: pytest.MonkeyPatch) 
     scores = make_scores(np.arange(60.0), np.ones(60))
     begun: list[str] = []
 
-    def slow(task: Any, _: Any) -> Any:
-        begun.append(f"{task.measure.name} {task.place}")
+    def slow(asked: Any, _: Any) -> Any:
+        begun.append(f"{asked[0].measure.name} {asked[0].by} {asked[0].group}")
         first = len(begun) == 1
         time.sleep(0.02)
         if first:
             raise KeyboardInterrupt
         return {}
 
-    monkeypatch.setattr(JUDGING, "_finished", slow)
-    monkeypatch.setattr(JUDGING, "MOST_THREADS", 2)
+    monkeypatch.setattr(questions, "_finished", slow)
+    monkeypatch.setattr(questions, "MOST_THREADS", 2)
     with pytest.raises(KeyboardInterrupt):
         tiltmeter.estimate(scores, resamples=100)
-    assert 1 <= len(begun) < 5 < len(list(JUDGING._tasks(pair_up(scores), catalog.entries("measures"), ("bias_type",))))
+    (paired,) = pair_up(scores)
+    assert 1 <= len(begun) < 5 < len(list(questions_of(paired, catalog.entries("measures"), ("bias_type",))))
 
 
 def test_rounding_is_no_interval() -> None:

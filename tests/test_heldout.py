@@ -19,8 +19,7 @@ from test_cli import tiltmeter as command
 from tiltmeter import TiltmeterError
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.benchmarks.heldout import REPEATED
-from tiltmeter.families.heldout.compare import OTHER_KIND, OTHER_TOKENS
-from tiltmeter.families.heldout.estimate import NOTHING_SCORED
+from tiltmeter.families.heldout.estimate import NOTHING_SCORED, OTHER_KIND, OTHER_TOKENS
 from tiltmeter.reporting.narratives import stories_of
 
 LINES = (

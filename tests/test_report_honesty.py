@@ -24,7 +24,7 @@ from tiltmeter.display import Statement
 from tiltmeter.families.kit.story import Story
 from tiltmeter.families.pairs.headline import first_scorer
 from tiltmeter.families.pairs.narratives import narratives
-from tiltmeter.families.slots.compare import RANKED_DIFFERENTLY
+from tiltmeter.families.slots.estimate import RANKED_DIFFERENTLY
 from tiltmeter.reporting.html import gather, page
 from tiltmeter.reporting.html.bars import Scale
 from tiltmeter.reporting.html.caveats import power

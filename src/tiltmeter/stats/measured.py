@@ -65,8 +65,9 @@ def has_exact_test(measure: Entry) -> bool:
 
 def units_for(measure: Entry, sample: Sample) -> Units:
     """Count the independent units of a sample. Targets, within which some measures draw, may have few items each."""
-    is_fine = measure.spec.stratum == "target" and sample.cluster is None and not has_exact_test(measure)
-    return sample.units.in_strata(len(np.unique(sample.stratum))) if is_fine else sample.units
+    if sample.counted is not None or sample.cluster is not None or has_exact_test(measure):
+        return sample.units
+    return sample.units.in_strata(len(np.unique(sample.stratum))) if measure.spec.stratum == "target" else sample.units
 
 
 def sides_of(measure: Entry, sample: Sample) -> NDArray[np.int64]:

@@ -24,7 +24,8 @@ class Sample:
     """Complete items in the order of their strata.
 
     `columns` are what measures read; `parts` are what the weighted ones average over (integer codes), and `order` is
-    where each item stood before. `cluster`: items that are drawn together; None where all are independent.
+    where each item stood before. `cluster`: items that are drawn together; None where all are independent. `sides`: the two
+    columns that are exchanged for p, where a measure has no other test. `counted`: how many items count, if not all.
     """
 
     columns: Mapping[str, Any]
@@ -32,6 +33,8 @@ class Sample:
     parts: Ints
     order: Ints
     cluster: Ints | None = None
+    sides: tuple[str, str] | None = None
+    counted: int | None = None
 
     @classmethod
     def of(cls, columns: Mapping[str, Any], stratum: Ints, parts: Ints, cluster: Ints | None = None) -> Sample:
@@ -53,6 +56,8 @@ class Sample:
     @property
     def units(self) -> Units:
         """The independent items, or clusters of items."""
+        if self.counted is not None:
+            return Units.independent(self.counted)
         codes = None if self.cluster is None else self.design.cluster
         return replace(units_of(np.ones(len(self)), codes, ITEMS), called=ITEMS)
 

@@ -23,9 +23,8 @@ from tiltmeter.stats.moments import bootstrap_together, exchanged_models, values
 from tiltmeter.stats.resampling import Floats, Sample, statistic
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import binomial_p
-from tiltmeter.stats.units import Units
 
-Streams = tuple[np.random.Generator, np.random.Generator]
+Streams = Sequence[np.random.Generator]
 """Sources of resamples and of exchanges."""
 
 
@@ -45,8 +44,6 @@ def estimate_samples(
     samples: Sequence[Sample],
     streams: Streams,
     settings: Settings,
-    sides: tuple[str, str] | None = None,
-    units: Units | None = None,
 ) -> list[Measured]:
     """Estimate a measure of several samples, such as those of the same items by different models, which share all draws.
 
@@ -56,11 +53,8 @@ def estimate_samples(
         samples: The samples.
         streams: Sources of random numbers.
         settings: Settings of resampling.
-        sides: The two columns that are exchanged for p, where a measure has no other test. Default: p is from the draws
-            that give the interval.
-        units: The independent units. Default: those of the sample.
     """
-    units = units_for(measure, samples[0]) if units is None else units
+    units, sides = units_for(measure, samples[0]), samples[0].sides
     values, of_parts = values_of(measure, samples)
     draws = bootstrap_together(measure, samples, streams[0], settings.resamples)
     if measure.spec.test == "bootstrap" or (measure.spec.test is None and sides is None):
@@ -80,9 +74,8 @@ def compare_samples(
     row: Difference,
     measure: Entry,
     samples: Sequence[Sample],
-    streams: Sequence[np.random.Generator],
+    streams: Streams,
     settings: Settings,
-    units: Units | None = None,
 ) -> Difference:
     """Compare two models on the same items, which are resampled together. p of a share of items is McNemar's exact test.
 
@@ -92,9 +85,8 @@ def compare_samples(
         samples: The items as each model answered.
         streams: Source of resamples, and of exchanges of the two models where these may be exchanged.
         settings: Settings of resampling.
-        units: The independent units. Default: those of the sample.
     """
-    units = units_for(measure, samples[0]) if units is None else units
+    units = units_for(measure, samples[0])
     values = [float(statistic(measure, sample.columns, sample.parts)) for sample in samples]
     draws = bootstrap_together(measure, samples, streams[0], settings.resamples)
     exchanged = partial(exchanged_models, measure, samples, streams[1], settings.resamples) if streams[1:] else None

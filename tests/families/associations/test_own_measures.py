@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tiltmeter
@@ -69,3 +70,18 @@ def test_what_is_not_stored_is_refused_with_the_reason(tmp_path: Path, design: s
     ):  # fmt: skip
         rows = table[table["measure"] == "own_measure"]
         assert len(rows) and rows["value"].isna().all() and all(", ".join(reads) in note for note in rows["note"])
+
+
+def test_what_either_model_lacks_is_missing() -> None:
+    """Of the 16 targets of a test one model lacks two of X, the other one of Y."""
+    whole = answers("seat")
+    lost = {("m0", "X"): 2, ("m1", "Y"): 1}
+
+    def lose(frame: pd.DataFrame) -> pd.DataFrame:
+        place = frame.groupby(["model", "test", "set"]).cumcount()
+        few = pd.Series([lost.get(key, 0) for key in zip(frame["model"], frame["set"], strict=True)], frame.index)
+        return frame.assign(usable=frame["usable"] & (place >= few), reason=frame["reason"].where(place >= few, "lost"))
+
+    both = whole.mapped(lambda frame: lose(frame) if "set" in frame else frame)
+    (row,) = tiltmeter.compare(both, "m1", "effect_size", resamples=100).query("group == 't0'").to_dict("records")
+    assert (row["n"], row["n_missing"]) == (13, 3)

@@ -12,6 +12,7 @@ import tiltmeter
 from conftest import golden_model
 from tiltmeter import load_benchmark
 from tiltmeter.errors import InputError, TiltmeterError
+from tiltmeter.families.heldout.estimate import OTHER_KIND
 from tiltmeter.families.heldout.published import NO_NUMBER, published
 from tiltmeter.measures.perplexity_auc import perplexity_auc
 from tiltmeter.measures.safety_score import safety_score
@@ -155,3 +156,11 @@ def test_the_real_sentences(realdata: Path) -> None:
     loaded = load_benchmark("toxigen-safety", data_dir=realdata)
     assert len({group for item in loaded.items for group in item.extra["groups"]}) == 13
     assert len(loaded) + sum(loaded.note_counts().values()) >= 6514
+
+
+def test_models_of_different_kinds_have_a_row_with_the_reason(tmp_path: Path) -> None:
+    loaded = load_benchmark("toxigen-safety", path=safety_file(tmp_path))
+    both = [tiltmeter.ask(golden_model(name), loaded, cache=False) for name in ("tiny-bert-cased", "tiny-gpt2")]
+    rows = tiltmeter.compare(both, resamples=100)
+    assert {"safety_score", "perplexity_auc", "perplexity"} <= set(rows["measure"])
+    assert set(rows["note"]) == {OTHER_KIND} and rows["difference"].isna().all()

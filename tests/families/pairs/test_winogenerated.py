@@ -75,6 +75,27 @@ def test_an_occupation_without_scores_is_missing(tmp_path: Path) -> None:
     assert (row["n"], row["n_missing"]) == (5, 1) and json.loads(row["missing"]) == {"lost": 1}
 
 
+def test_a_group_has_the_sentences_of_an_occupation_that_are_its_own(tmp_path: Path) -> None:
+    """Every occupation has a sentence in either half; estimates and differences take the sentences of the half."""
+    answers = answers_of(tmp_path, dict.fromkeys(OCCUPATIONS, 30.0))
+    halves = {item: str(n % 2) for n, item in enumerate(answers.items["item"])}
+
+    def changed(frame: pd.DataFrame) -> pd.DataFrame:
+        if "extra" in frame:
+            both = zip(frame["item"], frame["extra"], strict=True)
+            extra = [json.dumps(json.loads(text) | {"half": halves[item]}) for item, text in both]
+            return frame.assign(extra=extra)
+        return frame.assign(score=frame["score"] - frame["item"].map(halves).eq("1") * (frame["role"] == "anti"))
+
+    answers = answers.mapped(changed)
+    twin = answers.mapped(lambda frame: frame.assign(model="twin") if "model" in frame else frame)
+    rows = tiltmeter.estimate(answers, "occupation-difference", by="half", resamples=100).query("by == 'half'")
+    differences = tiltmeter.compare([answers, twin], "twin", "occupation-difference", by="half", resamples=100)
+    differences = differences.query("by == 'half'")
+    assert set(rows["n"]) == set(differences["n"]) == {6} and rows["value"].nunique() == 2
+    assert rows["value"].tolist() == pytest.approx(differences["value"].tolist())
+
+
 def test_scores_that_are_no_log_probabilities_give_no_percentages(tmp_path: Path) -> None:
     table = tiltmeter.estimate(answers_of(tmp_path, dict.fromkeys(OCCUPATIONS, 30.0), "aul"), by="all", resamples=100)
     assert not {"occupation_r", "occupation_slope"} & set(table["measure"])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tiltmeter.families.associations.ask import ask
 from tiltmeter.families.associations.check import NEEDS, check, needs
-from tiltmeter.families.associations.compare import compare
-from tiltmeter.families.associations.estimate import estimate
+from tiltmeter.families.associations.estimate import compare, estimate
 from tiltmeter.families.associations.facts import KEY
 from tiltmeter.families.associations.narratives import narratives, why_no_verdict
 from tiltmeter.families.associations.options import Options as AssociationsOptions

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import FEWEST, AssociationTest, Group, Polarity
-from tiltmeter.families.associations.ceat_groups import ABSENT, COMBINED, POLE, by_the_model, judge_groups, with_combined
+from tiltmeter.families.associations.ceat_groups import (
+    ABSENT,
+    COMBINED,
+    POLE,
+    by_the_model,
+    combined_questions,
+    with_combined,
+)
 from tiltmeter.families.associations.facts import Facts, Floats, draws_of, fact, too_few
-from tiltmeter.families.associations.seat import SIDES, tests_of
-from tiltmeter.measures.ces import random_effects
+from tiltmeter.families.associations.seat import SIDES, TARGETS
+from tiltmeter.families.associations.words import WordQuestion, words_of
+from tiltmeter.families.kit.questions import Question
+from tiltmeter.measures.ces import Combined, random_effects
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.measures.kit.vectors import spread
 from tiltmeter.measures.single_effect import single_effect
-from tiltmeter.stats.estimates import Estimate, missing_columns
+from tiltmeter.stats.estimates import Difference
 from tiltmeter.stats.resampling import generator
+from tiltmeter.stats.samples import Measured
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
+NO_INTERVAL = "no paired interval: the draws of a test say nothing of other words, and the more there are the less they vary"
 AT_ONCE = 2**25
 """Numbers held at once: draws × attributes × width."""
 CONTEXT, QUANTITY = "context", "mean effect over draws"
@@ -119,31 +132,46 @@ def word_draws(drawn: Drawn, word: str, a: Sequence[str], b: Sequence[str]) -> F
     return np.concatenate(parts)
 
 
-def judge_ceat(
-    rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings
-) -> Iterator[Estimate | list[Estimate]]:
-    """Estimates of tests of two sets, as published; then of every group against its poles, and the variance per domain."""
+@dataclass(frozen=True, eq=False)
+class CombinedTest(WordQuestion):
+    """The combined effect of X and Y against A and B, as published: p is one-sided."""
+
+    NOUN = "word"
+    UNDEFINED = "undefined: no variance in some draw"
+    drawn: pd.DataFrame
+
+    @cached_property
+    def combined(self) -> Combined:
+        """The combination of all draws."""
+        return random_effects(*(self.drawn[column].to_numpy(dtype=np.float64) for column in ("effect", "variance")))
+
+    def lacking(self, by_whom: str = "") -> str:
+        """Return which sets have too few words with contexts."""
+        return too_few(self.few, FEWEST, self.NOUN, " with contexts") if self.few else ""
+
+    def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
+        """Take the interval and p from the random-effects model."""
+        row = with_combined(
+            self.blank, self.combined, self.drawn["variance"].mean(), len(self.drawn), "one-sided p, as published"
+        )
+        return [Measured(by_the_model(replace(row, p=self.combined.p), self.combined, settings))]
+
+    def compared(self, row: Difference, theirs: CombinedTest, settings: Settings) -> Difference:
+        """Subtract the combined effects of two models."""
+        values = self.combined.ces, theirs.combined.ces
+        return replace(row, value=values[0], baseline_value=values[1], difference=values[0] - values[1], note=NO_INTERVAL)
+
+
+def ceat_questions(rows: pd.DataFrame, draws: pd.DataFrame) -> list[WordQuestion]:
+    """The tests of two sets of a scorer, or its groups against their poles."""
     if not (rows["quantity"] == CONTEXT).all():
-        yield from judge_groups(rows, draws, blank, wanted, settings)
-    elif COMBINED in wanted:
-        yield list(_judge_tests(rows, draws, blank, settings))
-
-
-def _judge_tests(rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings) -> Iterator[Estimate]:
-    """X and Y against A and B, as published: p is one-sided."""
-    for test in tests_of(rows):
-        row = replace(blank, measure=COMBINED, by="test", group=test.name, **missing_columns(test.missing))
-        row = replace(row, n=test.sizes["X"] + test.sizes["Y"])
-        if test.few:
-            yield replace(row, note=too_few(test.few, FEWEST, "word", " with contexts"))
-            continue
-        drawn = draws[draws["test"] == test.name]
-        combined = random_effects(*(drawn[column].to_numpy(dtype=np.float64) for column in ("effect", "variance")))
-        if not np.isfinite(combined.ces):
-            yield replace(row, note="undefined: no variance in some draw")
-            continue
-        row = with_combined(row, combined, drawn["variance"].mean(), len(drawn), "one-sided p, as published")
-        yield by_the_model(replace(row, p=combined.p), combined, settings)
+        return list(combined_questions(rows, draws))
+    measure, of_scorer = catalog.find("measures", COMBINED), draws[draws["scorer"] == rows["scorer"].iloc[0]]
+    drawn = dict(list(of_scorer.groupby("test")))
+    return [
+        CombinedTest(words, measure, "test", words.test, drawn.get(words.test, of_scorer[:0]))
+        for words in words_of(rows, (), TARGETS)
+    ]
 
 
 def _mean(drawn: Drawn, words: Sequence[str]) -> Floats:

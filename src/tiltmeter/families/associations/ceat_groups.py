@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,13 +12,17 @@ import numpy as np
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import FEWEST
 from tiltmeter.display import significant_text
-from tiltmeter.families.associations.domains import VARIANCE, domain_estimate, domain_of_words
+from tiltmeter.families.associations.domains import domain_estimate, domain_of_words
 from tiltmeter.families.associations.facts import Floats
+from tiltmeter.families.associations.words import WordQuestion, Words
+from tiltmeter.families.kit.questions import Question
 from tiltmeter.measures.ces import Combined, combined_effect, random_effects
 from tiltmeter.measures.kit.vectors import spread
 from tiltmeter.stats.design import Design, generator
-from tiltmeter.stats.estimates import Estimate, joined, missing_columns
+from tiltmeter.stats.differences import paired_difference
+from tiltmeter.stats.estimates import Difference, Estimate, joined
 from tiltmeter.stats.measured import bootstrap_test, with_interval
+from tiltmeter.stats.samples import Measured
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,73 +37,88 @@ ONE_WORD = "one word: V is the variance over draws and Q is N − 1, so τ² can
 NO_TAU = "τ² is 0 because the draws differ less (Q) than the words within a draw (V) would let expect"
 
 
-@dataclass(frozen=True)
-class Words:
-    """The effects of one group's words: words × draws, and what resampling words and draws makes of their combination."""
+@dataclass(frozen=True, eq=False)
+class CombinedQuestion(WordQuestion):
+    """The combined effect of a group's words against two poles: above 0 is closer to the first."""
 
-    domain: str
-    name: str
-    effects: Floats
-    value: float
-    resampled: Floats
+    drawn: Mapping[str, Floats]
+    UNDEFINED = "undefined: no variance in some draw (for example, a single word that is always in the same context)"
+
+    @cached_property
+    def effects(self) -> Floats:
+        """The effects of the words in every draw: words × draws."""
+        return np.stack([self.drawn[text] for text in self.cell.columns["text"][self.cell.complete]])
+
+    @cached_property
+    def combined(self) -> Combined:
+        """The combination of all draws."""
+        combined = random_effects(self.effects.mean(axis=0), _variances(self.effects))
+        return combined._replace(tau_squared=0.0) if len(self.effects) == 1 else combined  # Q is N − 1 up to rounding
+
+    @cached_property
+    def _drawn(self) -> dict[Settings, Floats]:
+        return {}
+
+    def resampled(self, settings: Settings) -> Floats:
+        """The combined effect with words and draws drawn anew, computed once."""
+        if settings not in self._drawn:
+            self._drawn[settings] = resample_words(self.effects, settings, self.group)
+        return self._drawn[settings]
+
+    def variance(self, row: Estimate, questions: Sequence[CombinedQuestion], settings: Settings) -> Estimate:
+        """Fill in the variance over groups. With one word each only the draws can be drawn anew; otherwise the words are."""
+        groups = [one for one in questions if not one.lacking() and np.isfinite(one.combined.ces)]
+        values = np.array([one.combined.ces for one in groups])
+        if all(len(one.effects) == 1 for one in groups):
+            scores = np.concatenate([one.effects for one in groups]) if groups else np.empty((0, 0))
+            return domain_estimate(row, scores, settings, values)
+        words, resampled = [one.effects.mean(axis=1) for one in groups], [one.resampled(settings) for one in groups]
+        return domain_of_words(row, values, np.stack(resampled), words, settings)
+
+    def lacking(self, by_whom: str = "") -> str:
+        """Return whether the group, or a pole, has too few words with contexts."""
+        poles = [len(places) for name, places in self.cell.usable.items() if name != self.group]
+        return NO_CONTEXTS if min(poles, default=0) < FEWEST or not len(self.cell.complete) else ""
+
+    def obstacle(self, theirs: WordQuestion) -> str:
+        """Return whether the other model lacks contexts."""
+        return theirs.lacking()
+
+    def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
+        """Resample words and draws for the interval and a two-sided p: no direction is predicted."""
+        from scipy.stats import norm
+
+        combined, (n_words, n) = self.combined, self.effects.shape
+        if not np.isfinite(combined.ces):
+            return [Measured(self.blank)]
+        why = ONE_WORD if n_words == 1 else NO_TAU if combined.tau_squared == 0 else ""
+        row = with_combined(self.blank, combined, float(_variances(self.effects).mean()), n, why, "two-sided p")
+        p = 2 * float(norm.sf(abs(combined.ces) / combined.standard_error))
+        row = by_the_model(replace(row, p=p), combined, settings)
+        return [Measured(row if n_words == 1 else _by_resampling(row, self.resampled(settings), n_words, settings))]
+
+    def compared(self, row: Difference, theirs: CombinedQuestion, settings: Settings) -> Difference:
+        """Draw the same words, and the same draws of contexts, for both models."""
+        values = self.combined.ces, theirs.combined.ces
+        if self.effects.shape != theirs.effects.shape:
+            row = replace(row, value=values[0], baseline_value=values[1], difference=values[0] - values[1])
+            return replace(row, note="no paired interval: the models have different numbers of draws of contexts")
+        draws = [one.resampled(settings) for one in (self, theirs)]
+        return paired_difference(row, values, draws, self.measure, settings)
 
 
-def judge_groups(
-    rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings
-) -> Iterator[Estimate | list[Estimate]]:
-    """Every group, tested together, then the variance over the groups of each domain."""
-    if COMBINED not in wanted and VARIANCE not in wanted:
-        return
-    found = list(_each(rows, draws, blank, settings))
-    groups = [group for _, group in found if group is not None]
-    if COMBINED in wanted:
-        yield [estimate for estimate, _ in found]
-    for domain in dict.fromkeys(map(str, rows[rows["quantity"] != POLE]["domain"])) if VARIANCE in wanted else ():
-        yield _domain(replace(blank, group=domain), [group for group in groups if group.domain == domain], settings)
+def combined_questions(rows: pd.DataFrame, draws: pd.DataFrame) -> Iterator[CombinedQuestion]:
+    """Every group of words of a scorer against its poles."""
+    import pandas as pd
 
-
-def _each(
-    rows: pd.DataFrame, draws: pd.DataFrame, blank: Estimate, settings: Settings
-) -> Iterator[tuple[Estimate, Words | None]]:
-    """Every group against two poles: above 0 is closer to the first. p is two-sided: no direction is predicted."""
-    is_pole = rows["quantity"] == POLE
-    usable = rows["usable"].astype(bool)
-    lost = Counter({ABSENT: int((is_pole & ~usable).sum())})
-    fewest_of_poles = min(int((is_pole & usable & (rows["set"] == side)).sum()) for side in ("A", "B"))
-    for (domain, group), of_one_group in rows[~is_pole].groupby(["domain", "set"], sort=False):
-        words = of_one_group[of_one_group["usable"].astype(bool)]["text"]
-        missing = +(lost + Counter({ABSENT: len(of_one_group) - len(words)}))
-        known = replace(blank, measure=COMBINED, by="group", group=str(group), n=len(words), **missing_columns(missing))
-        if not len(words) or fewest_of_poles < FEWEST:
-            yield replace(known, note=NO_CONTEXTS), None
-            continue
-        of_group = draws[(draws["set"] == group) & (draws["category"] == domain)]
-        yield _combine_words(known, str(domain), effects_of(of_group, words), settings)
-
-
-def effects_of(draws: pd.DataFrame, words: Sequence[str]) -> Floats:
-    """The effects of words of a group in its draws: words × draws."""
-    return np.stack([draws[draws["text"] == word]["effect"].to_numpy(dtype=np.float64) for word in words])
-
-
-def _combine_words(row: Estimate, domain: str, effects: Floats, settings: Settings) -> tuple[Estimate, Words | None]:
-    from scipy.stats import norm
-
-    n_words, n = effects.shape
-    variances = _variances(effects)
-    combined = random_effects(effects.mean(axis=0), variances)
-    if not np.isfinite(combined.ces):
-        note = "undefined: no variance in some draw (for example, a single word that is always in the same context)"
-        return replace(row, note=note), None
-    if n_words == 1:  # Q is N − 1 up to rounding
-        combined = combined._replace(tau_squared=0.0)
-    why = ONE_WORD if n_words == 1 else NO_TAU if combined.tau_squared == 0 else ""
-    row = with_combined(row, combined, float(variances.mean()), n, why, "two-sided p")
-    resampled = resample_words(effects, settings, row.group)
-    p = 2 * float(norm.sf(abs(combined.ces) / combined.standard_error))
-    model = by_the_model(replace(row, p=p), combined, settings)
-    row = model if n_words == 1 else _by_resampling(row, resampled, n_words, settings)
-    return row, Words(domain, row.group, effects, combined.ces, resampled)
+    measure, is_pole = catalog.find("measures", COMBINED), rows["quantity"] == POLE
+    effects: dict[tuple[str, str, str], dict[str, Floats]] = {}
+    for (*of_group, text), of_word in draws.groupby(["scorer", "set", "category", "text"], sort=False)["effect"]:
+        effects.setdefault(tuple(of_group), {})[text] = of_word.to_numpy(dtype=np.float64)
+    for (domain, group), part in rows[~is_pole].groupby(["domain", "set"], sort=False):
+        words = Words.of(pd.concat([part, rows[is_pole]]), (str(group),))
+        drawn = effects.get((words.scorer, group, domain), {})
+        yield CombinedQuestion(words, measure, "group", str(group), drawn)
 
 
 def _by_resampling(row: Estimate, resampled: Floats, n_words: int, settings: Settings) -> Estimate:
@@ -151,13 +170,3 @@ def resample_words(effects: Floats, settings: Settings, group: str) -> Floats:
         variance[single] = alone[words[single].argmax(axis=1)][:, None]
         parts.append(combined_effect(mean, np.maximum(variance, 1e-12), draws))
     return np.concatenate(parts)
-
-
-def _domain(row: Estimate, groups: Sequence[Words], settings: Settings) -> Estimate:
-    """The variance over groups. With one word each only the draws can be drawn anew; otherwise the words are too."""
-    values = np.array([group.value for group in groups])
-    if all(len(group.effects) == 1 for group in groups):
-        scores = np.stack([group.effects[0] for group in groups]) if groups else np.empty((0, 0))
-        return domain_estimate(row, scores, settings, values)
-    words = [group.effects.mean(axis=1) for group in groups]
-    return domain_of_words(row, values, np.stack([group.resampled for group in groups]), words, settings)

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiltmeter import catalog
-from tiltmeter.benchmarks.kit.association import FEWEST, AssociationBenchmark, Group, WordSet
-from tiltmeter.families.associations.domains import VARIANCE, domain_estimate
-from tiltmeter.families.associations.facts import Facts, Floats, fact, too_few
+from tiltmeter.benchmarks.kit.association import AssociationBenchmark, Group, WordSet
+from tiltmeter.families.associations.domains import domain_estimate
+from tiltmeter.families.associations.facts import Facts, Floats, fact
+from tiltmeter.families.associations.kurita import MEASURE as DIRECTION
+from tiltmeter.families.associations.words import WordQuestion, words_of
+from tiltmeter.families.kit.questions import Question
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
 from tiltmeter.probes.views import Query
 from tiltmeter.probes.work import Advance
 from tiltmeter.stats.design import generator
-from tiltmeter.stats.estimates import Estimate, missing_columns
-from tiltmeter.stats.sets import estimate_mean
+from tiltmeter.stats.estimates import Difference, Estimate
+from tiltmeter.stats.samples import Measured
+from tiltmeter.stats.sets import compare_means, estimate_mean
 from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
@@ -56,31 +59,48 @@ def ask_ilps(
     return facts
 
 
-def judge_ilps(
-    rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings
-) -> Iterator[Estimate | list[Estimate]]:
-    """Estimates for one pole: every group, tested together, then the variance over each domain."""
-    measure = str(rows["quantity"].iloc[0])
-    increases = {
-        (str(domain), str(group)): of_group["value"].to_numpy(dtype=np.float64)
-        for (domain, group), of_group in rows.groupby(["domain", "set"], sort=False)
-    }
-    if measure in wanted:
-        known = {group: replace(blank, measure=measure, by="group", group=group) for _, group in increases}
-        groups = [(known[group], values) for (_, group), values in increases.items()]
-        yield [judge_attributes(row, values, (measure, row.scorer, row.group), settings) for row, values in groups]
-    for domain in dict.fromkeys(domain for domain, _ in increases) if VARIANCE in wanted else ():
-        scores = np.stack([values for (of, _), values in increases.items() if of == domain])
-        yield domain_estimate(replace(blank, group=domain), scores, settings)
+class AttributeQuestion(WordQuestion):
+    """A mean over the attributes of one group, or of a direction between two."""
+
+    NOUN = "attribute"
+
+    @property
+    def few(self) -> list[tuple[str, int]]:
+        """Say how many attributes there are, if too few."""
+        return [(self.group, n) for _, n in super().few]
+
+    @property
+    def values(self) -> Floats:
+        """The increases of the attributes."""
+        return self.cell.values_of(self.cell.sets[0])
+
+    def variance(self, row: Estimate, questions: Sequence[AttributeQuestion], settings: Settings) -> Estimate:
+        """Fill in the variance over groups of their means over the attributes that all groups share."""
+        known = [dict(zip(one.cell.columns["text"][one.cell.complete], one.values, strict=True)) for one in questions]
+        texts = dict.fromkeys(text for one in questions for text in one.cell.columns["text"])
+        scores = np.array([[values.get(text, np.nan) for text in texts] for values in known])
+        return domain_estimate(row, scores, settings)
+
+    def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
+        """Resample attributes for the interval, and flip their signs for p."""
+        label = ("kurita",) if self.by == "attributes" else (self.measure.name, self.cell.scorer)
+        rng = generator(settings.seed, *label, self.group)
+        return [Measured(estimate_mean(self.blank, self.measure, self.values, rng, settings))]
+
+    def compared(self, row: Difference, theirs: AttributeQuestion, settings: Settings) -> Difference:
+        """Resample the same attributes for both models, and flip the signs of their differences for p."""
+        rng = generator(settings.seed, "compare", self.measure.name, self.cell.scorer, self.group)
+        return compare_means(row, self.measure, np.stack([self.values, theirs.values]).T, rng, settings)
 
 
-def judge_attributes(row: Estimate, values: Floats, label: Sequence[str], settings: Settings, why: str = LOST) -> Estimate:
-    """A mean over attributes."""
-    there = values[np.isfinite(values)]
-    row = replace(row, n=len(there), **missing_columns(+Counter({why: len(values) - len(there)})))
-    if len(there) < FEWEST:
-        return replace(row, note=too_few([(row.group, len(there))], FEWEST, "attribute"))
-    return estimate_mean(row, catalog.find("measures", row.measure), there, generator(settings.seed, *label), settings)
+def attribute_questions(rows: pd.DataFrame) -> list[AttributeQuestion]:
+    """A mean over the attributes of every set."""
+    questions = []
+    for words in words_of(rows, ("domain", "set")):
+        quantity = str(words.columns["quantity"][0])
+        about = ("attributes", words.test) if quantity == DIRECTION else ("group", words.sets[0])
+        questions.append(AttributeQuestion(words, catalog.find("measures", quantity), *about))
+    return questions
 
 
 def _increases(probe: TemplateProbe, of: Sequence[int], values: Iterator[Floats], n: int) -> Floats:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tiltmeter.benchmarks.kit.association import Contrast, WordSet
 from tiltmeter.families.associations.facts import Facts, Floats, fact
-from tiltmeter.families.associations.ilps import judge_attributes
 from tiltmeter.measures.ilps_kurita import ilps_kurita
 from tiltmeter.probes.templates import GROUP, TemplateProbe
 from tiltmeter.probes.views import Query
-from tiltmeter.stats.estimates import Estimate
-from tiltmeter.stats.settings import Settings
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 LOST = "a word that the vocabulary cannot spell, or a template that does not fit"
 MEASURE = "ilps_kurita"
@@ -37,15 +33,6 @@ def ask_kurita(probe: TemplateProbe, contrasts: Sequence[Contrast]) -> Facts:
             for word, value in zip(contrast.attributes, differences(probe, contrast).tolist(), strict=True)
         ]  # fmt: skip
     return facts
-
-
-def judge_kurita(rows: pd.DataFrame, blank: Estimate, wanted: Collection[str], settings: Settings) -> Iterator[Estimate]:
-    """One estimate per set of attributes."""
-    if MEASURE not in wanted:
-        return
-    for (scorer, name), of_test in rows.groupby(["scorer", "test"], sort=False):
-        known = replace(blank, scorer=str(scorer), measure=MEASURE, by="attributes", group=str(name))
-        yield judge_attributes(known, of_test["value"].to_numpy(dtype=np.float64), ("kurita", str(name)), settings, LOST)
 
 
 def differences(probe: TemplateProbe, contrast: Contrast) -> Floats:

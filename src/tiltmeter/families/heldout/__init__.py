@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from tiltmeter.families.heldout.ask import ask, blocks, stream
 from tiltmeter.families.heldout.check import check, provides
-from tiltmeter.families.heldout.compare import compare
-from tiltmeter.families.heldout.estimate import READS, estimate
+from tiltmeter.families.heldout.estimate import READS, compare, estimate
 from tiltmeter.families.heldout.narratives import narratives, sheets
 from tiltmeter.families.heldout.published import published
 from tiltmeter.families.kit.protocol import Family

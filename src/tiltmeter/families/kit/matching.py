@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
+Items = Sequence[Any] | NDArray[np.object_]
 
 
 Cell = TypeVar("Cell", bound=Any)
@@ -39,7 +40,7 @@ def pair_by(
         yield [(cell, reference[key(cell)]) for cell in cells if key(cell) in reference]
 
 
-def common_places(ours: Sequence[Any], theirs: Sequence[Any], usable: tuple[Any, Any] | None = None) -> tuple[Ints, Ints]:
+def common_places(ours: Items, theirs: Items, usable: tuple[Any, Any] | None = None) -> tuple[Ints, Ints]:
     """Find the items that both have: their places in either list, in the order of the first.
 
     `usable`: which items of either list count. Default: all.

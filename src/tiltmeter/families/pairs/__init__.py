@@ -10,8 +10,7 @@ from tiltmeter.families.kit.protocol import Family
 from tiltmeter.families.pairs.ask import ask, blocks, stream
 from tiltmeter.families.pairs.cards import cards
 from tiltmeter.families.pairs.check import check, provides
-from tiltmeter.families.pairs.compare import compare
-from tiltmeter.families.pairs.estimate import estimate
+from tiltmeter.families.pairs.estimate import compare, estimate
 from tiltmeter.families.pairs.evidence import pair_evidence
 from tiltmeter.families.pairs.headline import first_scorer, primary_measures
 from tiltmeter.families.pairs.item_readings import item_readings

@@ -1,33 +1,29 @@
-"""Estimating pairs: measures of sentence scores, each with an interval, counts of missing and tied pairs, and p."""
+"""Estimates of pairs and differences of two models: measures of sentence scores, of all pairs and of groups of them."""
 
 from __future__ import annotations
 
-import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from threading import Event
-from typing import Any
+from dataclasses import replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
 from tiltmeter import catalog
 from tiltmeter.catalog import Entry
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.pairs.occupations import as_read, sides_of
-from tiltmeter.families.pairs.paired import SIDES, Paired, pair_up
-from tiltmeter.stats.contrasts import contrast
-from tiltmeter.stats.estimates import Estimate, each_corrected, joined, missing_columns
+from tiltmeter.families.kit.matching import common_places, of_two_models
+from tiltmeter.families.kit.questions import Batch, Counts, SampleQuestion, compare_questions, estimate_questions
+from tiltmeter.families.pairs.occupations import by_occupation, is_of_occupations
+from tiltmeter.families.pairs.paired import SIDES, UNITS, Paired, pair_up
+from tiltmeter.stats.estimates import Difference, Estimate, joined
 from tiltmeter.stats.measured import neutral_of, strata_of
-from tiltmeter.stats.resampling import Floats, generator
-from tiltmeter.stats.samples import Measured, estimate_samples
+from tiltmeter.stats.resampling import Floats, Ints, Sample, generator
+from tiltmeter.stats.samples import Measured, Streams
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.spread import estimate_spread
-from tiltmeter.storage.progress import watched
 
-MOST_THREADS = min(4, os.cpu_count() or 1)
-"""Each thread holds draws: about 150 megabytes at 10,000 resamples."""
-EVERYTHING = ("all", "all")
 NOTHING_COMPLETE = "not computed: no pair has all its scores"
 
 
@@ -40,170 +36,130 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     p of the stereotype rate is from its bootstrap.
     """
     pairs = pair_up(answers, [*by, *strata_of(measures)], settings.clusters)
-    known = _estimated(pairs, measures, by, settings)
-    yield from each_corrected(row for paired in pairs for row in _rows(paired, measures, by, settings, known))
+    yield from estimate_questions(
+        (batch for paired in pairs for batch in _batches(paired, measures, by, settings)), settings
+    )
 
 
-Place = tuple[str, str]
-"""A column and one of its groups; all items are ("all", "all")."""
-Estimates = dict[tuple[int, str, Place], Measured]
+def compare(
+    answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[Difference]:
+    """The first model minus the second, over the items that both have scores for.
 
-
-@dataclass(frozen=True)
-class Task:
-    """One measure over one group of the items of a benchmark, for all models and scorers that have it."""
-
-    measure: Entry
-    place: Place
-    pairs: tuple[Paired, ...]
-
-    @property
-    def contrasted(self) -> bool:
-        """Return whether this group is compared with another."""
-        column, name = self.place
-        return name in self.measure.spec.contrasts.get(column, ())
-
-
-def _estimated(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Estimates:
-    """All estimates, computed in threads. Each has its own random stream, so the order does not matter."""
-    tasks = list(_tasks(pairs, measures, by))
-    stop = Event()
-    estimates: Estimates = {}
-    with watched("Estimating", len(tasks)) as advance, ThreadPoolExecutor(MOST_THREADS) as threads:  # numpy lets others run
-        try:
-            for finished in threads.map(lambda task: {} if stop.is_set() else _finished(task, settings), tasks):
-                estimates |= finished
-                advance(1)
-        except BaseException:  # Ctrl-C: leaving the pool waits for tasks that have begun
-            stop.set()
-            raise
-    return estimates
-
-
-def _tasks(pairs: Sequence[Paired], measures: Sequence[Entry], by: Sequence[str]) -> Iterator[Task]:
-    for benchmark in dict.fromkeys(paired.benchmark for paired in pairs):
-        of_benchmark = [paired for paired in pairs if paired.benchmark == benchmark]
+    The same items are drawn for both, so what the models share cancels. p: exact McNemar test for bias_score (over the
+    pairs on which the two disagree), else from the bootstrap of the difference; Holm-corrected over groups.
+    """
+    pairs = pair_up(answers, [*by, *strata_of(measures)], settings.clusters)
+    for sides in of_two_models(pairs, first, second, lambda paired: (paired.benchmark, paired.scorer)):
         for measure in measures:
-            able = tuple(paired for paired in of_benchmark if paired.supports(measure))
-            if able:
-                yield Task(measure, EVERYTHING, able)
-                for column in by:
-                    for name in dict.fromkeys(name for paired in able for name in groups_of(paired, column)):
-                        yield Task(measure, (column, name), able)
+            # An occupation is a mean over sentences: over those that both have scores for.
+            ours, theirs = with_common_scores(*sides) if is_of_occupations(measure) else sides
+            first_asked, then_asked = (questions_of(paired, [measure], by, ours) for paired in (ours, theirs))
+            yield from compare_questions(first_asked, then_asked, settings)
 
 
-def _finished(task: Task, settings: Settings) -> Estimates:
-    """The estimates of one task. Those about the same items share their draws."""
-    alike: dict[tuple[Any, ...], list[tuple[Paired, Paired, Estimate]]] = {}
-    estimates: Estimates = {}
-    for paired in task.pairs:
-        part = part_of(as_read(paired, task.measure), *task.place)
-        complete, reasons = part.complete_for(task.measure)
-        row = replace(
-            _blank(paired, task.measure, *task.place),
-            n=len(complete),
-            n_ties=_ties(complete),
-            note="" if len(complete) else NOTHING_COMPLETE,
-            **missing_columns(reasons),
+class PairQuestion(SampleQuestion):
+    """A measure of the pairs of one group by one scorer, or of the occupations that they are about."""
+
+    FAMILY = "pairs"
+    UNDEFINED = "undefined: fewer than 2 pairs, or all scores of a side are equal"
+    LACKING = NOTHING_COMPLETE
+    cell: Paired
+
+    @cached_property
+    def counts(self) -> Counts:
+        """Find the pairs with all scores and labels that the measure reads."""
+        complete, missing = self._complete
+        scores = complete.scores
+        n_ties = int((scores["stereo"] == scores["anti"]).sum()) if set(SIDES) <= set(scores) else 0
+        return Counts(
+            self._part.labels.items, complete.labels.items, missing, complete.labels.key, n_ties, complete.cluster_details
         )
-        estimates[id(paired), task.measure.name, task.place] = Measured(row)
-        if len(complete):
-            alike.setdefault(complete.labels.key, []).append((paired, complete, row))
-    for same in alike.values():
-        measured = measure_alike(task.measure, [(complete, row) for _, complete, row in same], settings, task.contrasted)
-        for (paired, _, _), one in zip(same, measured, strict=True):
-            estimates[id(paired), task.measure.name, task.place] = one
-    return estimates
+
+    @cached_property
+    def _part(self) -> Paired:
+        part = self.cell if self.by == "all" else self.cell.take(self.cell.labels.where(self.by, self.group))
+        return by_occupation(part) if is_of_occupations(self.measure) else part
+
+    @cached_property
+    def _complete(self) -> tuple[Paired, Counter[str]]:
+        return self._part.complete_for(self.measure)
+
+    def take(self, index: Ints) -> Self:
+        """Ask the same of some of the pairs."""
+        return replace(self, cell=self._complete[0].take(index))
+
+    def sample(self) -> Sample:
+        """Make the items ready to be drawn from; a model without a lean could exchange the two sides."""
+        sample = self._complete[0].sample_for(self.measure)
+        return replace(sample, sides=UNITS if is_of_occupations(self.measure) else SIDES)
+
+    def streams(self, settings: Settings) -> Streams:
+        """All models and scorers draw the same items."""
+        label = (self.cell.benchmark, self.by, self.group, self.measure.name)
+        return [generator(settings.seed, name, *label) for name in ("bootstrap", "swap", "exchange")]
+
+    def described(self, measured: Measured) -> Estimate:
+        """Say where a one-sided measure is neutral, and which parts of a weighted one are undefined."""
+        row = measured.row
+        equal = (
+            "both score distributions are the same" if self.measure.spec.is_one_sided and row.value == row.neutral else ""
+        )
+        return replace(row, note=joined(equal, row.note, self._left_out(measured.parts)))
+
+    def _left_out(self, of_parts: Floats) -> str:
+        """A note with the bias types for which a weighted measure is undefined."""
+        if not np.isnan(of_parts).any():
+            return ""
+        types = np.array(self._complete[0].labels.names("bias_type"))
+        return f"left out as undefined: {', '.join(types[np.isnan(of_parts)])}"
 
 
-def measure_alike(
-    measure: Entry, parts: Sequence[tuple[Paired, Estimate]], settings: Settings, contrasted: bool = False
-) -> list[Measured]:
-    """One measure over the same complete items by different models or scorers: value, interval and p of each."""
-    samples, rows = [complete.sample_for(measure) for complete, _ in parts], [row for _, row in parts]
-    label = (rows[0].benchmark, rows[0].by, rows[0].group, measure.name)
-    streams = generator(settings.seed, "bootstrap", *label), generator(settings.seed, "swap", *label)
-    found = estimate_samples(measure, rows, samples, streams, settings, sides_of(measure))
-    known = [_described(one, complete, measure) for one, (complete, _) in zip(found, parts, strict=True)]
-    return known if contrasted else [Measured(one.row) for one in known]
+def questions_of(
+    paired: Paired, measures: Sequence[Entry], by: Sequence[str], grouped: Paired | None = None
+) -> Iterator[PairQuestion | list[PairQuestion]]:
+    """Every measure that there are scores for: overall, then for the groups of each column, which are tested together.
 
-
-def _described(measured: Measured, complete: Paired, measure: Entry) -> Measured:
-    """Add to an estimate what its clusters are, and where it is undefined."""
-    row = measured.row
-    if np.isnan(row.value):
-        return Measured(replace(row, note="undefined: fewer than 2 pairs, or all scores of a side are equal"))
-    equal = "both score distributions are the same" if measure.spec.is_one_sided and row.value == row.neutral else ""
-    note = joined(equal, row.note, _left_out(measured.parts, complete))
-    return replace(measured, row=replace(row, details=complete.cluster_details, note=note))
-
-
-def _rows(
-    paired: Paired, measures: Sequence[Entry], by: Sequence[str], settings: Settings, estimates: Estimates
-) -> Iterator[Estimate | list[Estimate]]:
-    """The estimates of one model, benchmark and scorer: overall, then for each column its groups and their contrasts."""
-    for measure in measures:
-        if not paired.supports(measure):
-            continue
-        yield estimates[id(paired), measure.name, EVERYTHING].row
-        contrasts = measure.spec.contrasts
+    `grouped`: the answers whose groups these are, if others.
+    """
+    labels = (grouped or paired).labels
+    for measure in (measure for measure in measures if paired.supports(measure)):
+        yield PairQuestion(paired, measure, "all", "all")
         for column in by:
-            found = {name: estimates[id(paired), measure.name, (column, name)] for name in groups_of(paired, column)}
-            yield [one.row for one in found.values()]
-            if set(contrasts.get(column, ("",))) <= set(found):
-                yield _contrast([found[name] for name in contrasts[column]], measure, settings)
+            names = [] if column == "all" else labels.names(column)
+            yield [PairQuestion(paired, measure, column, name) for name in names]
+
+
+def _batches(paired: Paired, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Batch]:
+    """Every question about one model, benchmark and scorer, and the variances of a measure over groups."""
+    for measure in measures:
+        yield from questions_of(paired, [measure], by)
         for column, within in measure.spec.variance_over.items():
-            if column in by:
-                yield from _domains(paired, measure, column, within, settings)
+            if column in by and paired.supports(measure):
+                yield from _variances(paired, measure, column, within, settings)
 
 
-def _contrast(groups: Sequence[Measured], measure: Entry, settings: Settings) -> Estimate:
-    """The size of the difference between two groups."""
-    empty = [one.row.group for one in groups if not one.row.n]
-    lacking = f"not computed: no pair about {empty[0]} groups has all its scores" if empty else ""
-    return contrast(groups[0], groups[1], measure, settings, lacking)
-
-
-def groups_of(paired: Paired, column: str) -> list[str]:
-    """The groups of a column, by name."""
-    return [] if column == "all" else paired.labels.names(column)
-
-
-def part_of(paired: Paired, column: str, name: str) -> Paired:
-    """The items of one group."""
-    return paired if (column, name) == EVERYTHING else paired.take(paired.labels.where(column, name))
-
-
-def _blank(paired: Paired, measure: Entry, by: str, group: str) -> Estimate:
-    """An estimate that has no value yet."""
-    place = (paired.model, paired.benchmark, "pairs", paired.scorer, measure.name, by, group)
-    return Estimate(*place, neutral=neutral_of(measure))
-
-
-def _ties(paired: Paired) -> int:
-    if not set(SIDES) <= set(paired.scores):
-        return 0
-    return int((paired.scores["stereo"] == paired.scores["anti"]).sum())
-
-
-def _left_out(of_parts: Floats, complete: Paired) -> str:
-    """A note with the bias types for which a weighted measure is undefined."""
-    if not np.isnan(of_parts).any():
-        return ""
-    codes = complete.labels.codes("bias_type")
-    first = [int(np.flatnonzero(codes == code)[0]) for code in np.unique(codes)]
-    types = complete.groups["bias_type"].iloc[first]
-    return f"left out as undefined: {', '.join(str(name) for name in types[np.isnan(of_parts)])}"
-
-
-def _domains(paired: Paired, measure: Entry, column: str, within: str, settings: Settings) -> Iterator[Estimate]:
+def _variances(paired: Paired, measure: Entry, column: str, within: str, settings: Settings) -> Iterator[Estimate]:
     """Variance of a measure over the groups of each bias type, as Cao et al. (2022) score a domain."""
     variance = catalog.find("measures", "group_variance")
     complete, _ = paired.complete_for(measure)
     columns = {name: complete.scores[name][:, None] for name in measure.parameters}
     per_item = np.asarray(measure.function(**columns), dtype=np.float64)
+    place = (paired.model, paired.benchmark, "pairs", paired.scorer, variance.name, within)
     for name in sorted(complete.groups[within].unique()):
         at = ((complete.groups[within] == name) & complete.groups[column].notna()).to_numpy()
-        row = replace(_blank(paired, variance, within, name), n=int(at.sum()))
+        row = Estimate(*place, name, n=int(at.sum()), neutral=neutral_of(variance))
         rng = generator(settings.seed, "domain", paired.benchmark, name)
         yield estimate_spread(row, variance, per_item[at], complete.groups[column][at].to_numpy(), rng, settings)
+
+
+def with_common_scores(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
+    """Both without the scores of the items that either model lacks a score of."""
+    here, there = common_places(ours.labels.items, theirs.labels.items)
+    ours, theirs = ours.take(here), theirs.take(there)
+    lost = np.any([np.isnan(paired.scores[side]) for paired in (ours, theirs) for side in SIDES], axis=0)
+    kept = (
+        replace(paired, scores={name: np.where(lost, np.nan, values) for name, values in paired.scores.items()})
+        for paired in (ours, theirs)
+    )
+    return next(kept), next(kept)

@@ -46,6 +46,15 @@ class Labels:
         return self._all if self.index is None else self._all.iloc[self.index]
 
     @property
+    def items(self) -> NDArray[np.object_]:
+        """The ids of these items."""
+        return self._picked(self._whole._ids)
+
+    @cached_property
+    def _ids(self) -> NDArray[np.object_]:
+        return np.asarray(self._all["item"], dtype=object)
+
+    @property
     def key(self) -> tuple[Any, ...]:
         """Which items these are, in which order."""
         return self._whole._items, None if self.index is None else self.index.tobytes()

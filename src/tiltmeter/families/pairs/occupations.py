@@ -11,21 +11,19 @@ from tiltmeter.families.pairs.labels import Labels
 from tiltmeter.families.pairs.paired import SIDES, UNITS, Floats, Paired
 
 
-def as_read(paired: Paired, measure: Entry) -> Paired:
-    """The rows that a measure is computed over: items, or occupations if it reads what occupations have."""
-    return by_occupation(paired) if set(measure.parameters) <= set(UNITS) else paired
-
-
-def sides_of(measure: Entry) -> tuple[str, str]:
-    """The two columns that a model without a lean could exchange."""
-    return UNITS if set(measure.parameters) <= set(UNITS) else SIDES
+def is_of_occupations(measure: Entry) -> bool:
+    """Return whether a measure reads what occupations have."""
+    return set(measure.parameters) <= set(UNITS)
 
 
 def by_occupation(paired: Paired) -> Paired:
     """One row per target. The percentage by the model is the mean over sentences of P(her) / (P(her) + P(his)).
 
     Scores must be log-probabilities of the two sentences. A sentence without a score is left out of its occupation.
+    Occupations stay as they are.
     """
+    if "predicted" in paired.scores:
+        return paired
     occupation = paired.labels.codes("target")
     shares = _female_share(paired)
     known = np.isfinite(shares) & ~paired.labels.lacking("target")

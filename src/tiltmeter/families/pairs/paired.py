@@ -100,7 +100,7 @@ class Paired:
     @property
     def cluster_details(self) -> Details:
         """Number of clusters that intervals rest on, where there are any."""
-        if self.clusters is None:
+        if self.clusters is None or not len(self):
             return {}
         units = units_of(np.ones(len(self)), self.clusters, "clusters")
         return {"n_clusters": units.n, "effective_clusters": units.effective}

@@ -9,9 +9,8 @@ from tiltmeter.families.kit.protocol import Family
 from tiltmeter.families.slots.ask import ask, blocks, stream
 from tiltmeter.families.slots.cards import cards
 from tiltmeter.families.slots.check import check
-from tiltmeter.families.slots.compare import compare
 from tiltmeter.families.slots.debiasing import debiasing_details
-from tiltmeter.families.slots.estimate import estimate
+from tiltmeter.families.slots.estimate import compare, estimate
 from tiltmeter.families.slots.figures import slots
 from tiltmeter.families.slots.fills import READS
 from tiltmeter.families.slots.item_readings import item_readings

@@ -14,6 +14,7 @@ from tiltmeter.benchmarks import GROUP_COLUMNS
 from tiltmeter.benchmarks.kit.items import group_column
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.derived import kept_with_answers
+from tiltmeter.families.kit.matching import common_places
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 OWN = frozenset({"own_probability", "rival_probability", "about"})
 """Inputs of measures over whom a sentence is about: the best match of that group, of all others, and a code of the group."""
+CANDIDATES = "candidates"
 READS = frozenset({"probability", "rank", "other_probability", "other_rank", "k"}) | OWN
 """Inputs of measures of slots: a group's best match per sentence (NaN where there is none), another group's, and k."""
 
@@ -38,8 +40,15 @@ class Fills:
     reason: NDArray[np.object_]
     groups: pd.DataFrame
 
+    scorer = "slots"
+
     def __len__(self) -> int:
         return len(self.reason)
+
+    @property
+    def items(self) -> NDArray[np.object_]:
+        """The ids of the sentences."""
+        return np.asarray(self.groups["item"], dtype=object)
 
     def take(self, index: NDArray[Any]) -> Fills:
         """Some of the sentences, by position or mask."""
@@ -118,6 +127,12 @@ def fills_of(answers: Answers, extra_columns: Sequence[str], _clusters: bool) ->
         yield Fills(str(model), str(benchmark), int(rows["top_k"].iloc[0]), among, probability, rank, reason, groups)
 
 
+def aligned(ours: Fills, theirs: Fills) -> tuple[Fills, Fills]:
+    """Both on the sentences that both models could fill, in the order of the first."""
+    here, there = common_places(ours.filled.items, theirs.filled.items)
+    return ours.filled.take(here), theirs.filled.take(there)
+
+
 def _largest(values: Floats) -> Floats:
     """The largest value of each column; NaN where there is none."""
     return np.asarray(np.where(np.isnan(values).all(axis=0), np.nan, np.fmax.reduce(values, axis=0)), dtype=np.float64)
@@ -130,7 +145,7 @@ def best_matches(frame: pd.DataFrame) -> pd.DataFrame:
 
 def best_terms(frame: pd.DataFrame) -> pd.DataFrame:
     """The best-ranked term of one token, without the limit of the top k."""
-    return _best(frame[(frame["rank"] > 0) & ((frame["pieces"] == 1) | (frame["among"] == "candidates"))])
+    return _best(frame[(frame["rank"] > 0) & ((frame["pieces"] == 1) | (frame["among"] == CANDIDATES))])
 
 
 def _best(rows: pd.DataFrame) -> pd.DataFrame:

@@ -9,8 +9,7 @@ import numpy as np
 
 from tiltmeter.display import Statement, p_text, percent_text, share_text, signed_text
 from tiltmeter.families.kit.story import Gauge, Story, capital, certain, value_text
-from tiltmeter.families.slots.estimate import ranked_among_candidates
-from tiltmeter.families.slots.questions import AHEAD, GAP
+from tiltmeter.families.slots.estimate import AHEAD, GAP, ranked_among_candidates
 from tiltmeter.stats.estimates import details_of
 
 if TYPE_CHECKING:

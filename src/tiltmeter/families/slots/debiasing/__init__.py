@@ -15,12 +15,11 @@ from tiltmeter.display import Statement
 from tiltmeter.errors import RunError
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.debiasing import DebiasingDetails
-from tiltmeter.families.slots.compare import aligned
 from tiltmeter.families.slots.debiasing.changes import change_rows, changes, draws_of
 from tiltmeter.families.slots.debiasing.figures import gap_figures
 from tiltmeter.families.slots.debiasing.tables import by_label, printed, sentences_by_gap, spread_of
 from tiltmeter.families.slots.debiasing.verdicts import verdict
-from tiltmeter.families.slots.fills import Fills, best_terms, fills_of
+from tiltmeter.families.slots.fills import Fills, aligned, best_terms, fills_of
 from tiltmeter.measures.kit.matched import normalised
 from tiltmeter.stats.settings import Settings
 
