@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.described import FAMILY, difference_of
-from tiltmeter.families.generations.draws import Floats, compare_sums, measured
-from tiltmeter.families.generations.estimate import Part, applies, is_gap, is_spread, parts_of
-from tiltmeter.families.generations.gap_differences import gap_differences, spread_differences
+from tiltmeter.families.generations.estimate import FAMILY
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
+from tiltmeter.families.generations.questions import MEAN, SPREAD, Question, applies, grouped, questions
 from tiltmeter.families.generations.refusals import measures_of
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.matching import common_places, of_two_models
+from tiltmeter.families.kit.matching import common_places, of_two_models, pair_by
 from tiltmeter.stats.estimates import Difference, each_corrected
+from tiltmeter.stats.groups import compare_groups
 from tiltmeter.stats.settings import Settings
 
 
@@ -38,17 +36,14 @@ def _compare(
 ) -> Iterator[Difference | list[Difference]]:
     """Compare what a judge says of the texts of two models; the groups of a column are tested together."""
     pair = aligned(ours, theirs)
-    of_judge = measures_of(ours.notion, measures)
-    plain = [one for one in of_judge if "hits" not in one.parameters and all(applies(one, each) for each in pair)]
+    of_judge = [one for one in measures_of(ours.notion, measures) if "hits" not in one.parameters]
     if not len(pair[0].sums):
+        plain = [one for one in of_judge if all(applies(one, each) for each in pair)]
         yield from (_nothing(ours, theirs.model, measure) for measure in plain)
         return
-    parts = list(zip(*(parts_of(one, by, settings) for one in pair), strict=True))
-    for measure in plain:
-        for kind in dict.fromkeys(here.by for here, _ in parts):
-            yield [_difference(pair, both, measure, settings) for both in parts if both[0].by == kind]
-    yield from gap_differences(pair, [one for one in of_judge if is_gap(one)], settings)
-    yield from spread_differences(pair, [one for one in of_judge if is_spread(one)], settings)
+    asked = [questions(one, grouped(one, settings), of_judge, by) for one in pair]
+    for together in pair_by(asked[0], asked[1], lambda question: (question.contrast.measure.name, *question[:2])):
+        yield [_difference(pair, both) for both in together]
 
 
 def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
@@ -59,20 +54,18 @@ def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
     known = ours.sums[:, 0] > 0, theirs.sums[:, 0] > 0
     here, there = common_places(ours.prompts["item"].array, theirs.prompts["item"].array, known)
     first = ours.take(here)
-    return first, replace(theirs.take(there), clusters=first.clusters)
+    return first, replace(theirs.take(there), clusters=first.clusters, prompts=first.prompts)
 
 
-def _difference(pair: tuple[Judged, Judged], parts: tuple[Part, Part], measure: Entry, settings: Settings) -> Difference:
-    part = parts[0]
-    row = difference_of(pair, measure, (part.by, part.group), part.rows)
-    row = replace(row, details={**pair[0].details, **part.units.details})
-    draws = [one.draws[:, None] for one in parts]
-    return compare_sums(row, measure, pair, [part.rows], partial(of_one, measure), draws, part.units, settings)
-
-
-def of_one(measure: Entry, sums: Floats) -> Floats:
-    """A measure of the first group's sums."""
-    return measured(measure, sums[..., 0, :])
+def _difference(pair: tuple[Judged, Judged], both: tuple[Question, Question]) -> Difference:
+    ours, theirs = pair
+    asked, groups = both[0], both[0].groups
+    place = (ours.benchmark, FAMILY, ours.scorer, asked.contrast.measure.name, *asked[:2], ours.model, theirs.model)
+    missing = sum(sum(one.reasons(asked.rows).values()) for one in pair)
+    row = Difference(*place, n=len(asked.rows), n_missing=missing)
+    if asked.by not in (MEAN, SPREAD):
+        row = replace(row, details={**ours.details, **groups.units[0].details})
+    return compare_groups(row, groups, both[1].groups, asked.contrast)
 
 
 def _nothing(ours: Judged, second: str, measure: Entry) -> Difference:
