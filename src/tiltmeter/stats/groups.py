@@ -7,7 +7,7 @@ drawn, permuted and exchanged whole.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -56,12 +56,14 @@ class Contrast:
         top: The column of which groups that are compared have means.
         group: Place of the group.
         other: Place of the group that it is compared with; None for the mean of all groups, each of which counts once.
+        known: What the measure reads besides sums.
     """
 
     measure: Entry
     top: str = ""
     group: int = 0
     other: int | None = None
+    known: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def is_gap(self) -> bool:
@@ -75,30 +77,16 @@ class Contrast:
 
     def of(self, sums: Floats, columns: Sequence[str]) -> Floats:
         """Compute it from sums; their last two axes are groups and columns, the first of which counts."""
-        if self.is_spread:
-            return np.asarray(self.measure.function(self._means(sums, columns)), dtype=np.float64)
-        others: dict[str, Floats] = {}
-        if self.is_gap and self.other is None:
-            means = self._means(sums, columns)
-            others = {self.top: means, columns[0]: np.ones_like(means)}
-        elif self.is_gap:
-            others = _by_name(columns, sums[..., self.other, :])
-        others = {f"other_{name}": values for name, values in others.items()}
-        return measured(self.measure, columns, sums[..., self.group, :], **others)
-
-    def _means(self, sums: Floats, columns: Sequence[str]) -> Floats:
-        return sums[..., columns.index(self.top)] / np.where(sums[..., 0] > 0, sums[..., 0], np.nan)
-
-
-def measured(measure: Entry, columns: Sequence[str], sums: Floats, **more: Floats) -> Floats:
-    """Compute a measure of sums, whose last axis are the columns, and of what else it reads."""
-    known = _by_name(columns, sums) | more
-    return np.asarray(measure.function(**{name: known[name] for name in measure.parameters}), dtype=np.float64)
-
-
-def _by_name(columns: Sequence[str], sums: Floats) -> dict[str, Floats]:
-    """Each column, with an axis of length 1 for a measure to sum over."""
-    return {name: sums[..., n, None] for n, name in enumerate(columns)}
+        known = dict(self.known)
+        if self.is_spread or (self.is_gap and self.other is None):
+            means = sums[..., columns.index(self.top)] / np.where(sums[..., 0] > 0, sums[..., 0], np.nan)
+            known |= {f"other_{self.top}": means, f"other_{columns[0]}": np.ones_like(means)}
+            known |= {name: means for name in self.measure.parameters if name.startswith("group_")}
+        for n, name in enumerate(columns):  # with an axis of length 1 for the measure to sum over
+            known[name] = sums[..., self.group, n, None]
+            if self.other is not None:
+                known[f"other_{name}"] = sums[..., self.other, n, None]
+        return np.asarray(self.measure.function(**{name: known[name] for name in self.measure.parameters}), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -327,10 +315,11 @@ class Groups:
 
     def _mean_share(self, share: Entry, places: Sequence[int]) -> DrawnShare:
         """Compute the mean of some groups' shares, each of which counts once."""
-        values, draws = (measured(share, self.rows.columns, sums) for sums in (self.sums, self.draws))
+        shares = [Contrast(share, group=n) for n in places]
+        values, draws = ([self.value(one, sums) for one in shares] for sums in (self.sums, self.draws))
         units = self.rows.units(np.concatenate([self.at[self.names[n]] for n in places]))
         units = self.units[places[0]] if len(places) == 1 else units
-        return DrawnShare(float(np.mean(values[places])), np.mean([draws[:, n] for n in places], axis=0), units)
+        return DrawnShare(float(np.mean(values)), np.mean(draws, axis=0), units)
 
 
 @dataclass(frozen=True)
@@ -345,23 +334,25 @@ class PairedGroups(Groups):
 
     @classmethod
     def of(
-        cls, sides: Mapping[str, Floats], rows: Rows, codes: Ints | None, settings: Settings, labels: tuple[str, ...]
+        cls, names: Sequence[str], table: Floats, rows: Rows, codes: Ints | None, settings: Settings, *labels: str
     ) -> PairedGroups:
-        """Pair the rows of two tables, which are drawn and exchanged together.
+        """Pair the rows of two groups, which are drawn and exchanged together.
 
         Args:
-            sides: The two groups: pairs × columns.
+            names: Names of the groups.
+            table: Pairs × groups × columns.
             rows: The rows that they were made of, with the labels of the draws and the noun of the clusters.
             codes: The cluster of each pair; None where all are independent.
             settings: Level of intervals and seed of tests.
             labels: Name the random stream of the test.
         """
-        tables = [table if codes is None else Design.clustered(codes).sums(table) for table in sides.values()]
-        n, n_pairs = len(tables[0]), len(next(iter(sides.values())))
-        clusters = codes if codes is None else Clusters(np.tile(np.arange(n), 2), rows.called, np.ones(n, dtype=bool))
-        both = replace(rows, sums=np.concatenate(tables), clusters=clusters)
-        at = dict(zip(sides, np.arange(2 * n).reshape(2, n), strict=True))
-        draws, units = both.drawn(np.stack(tables, axis=1), settings), both.units(np.arange(n))
+        n_pairs, clusters = len(table), None
+        if codes is not None:
+            table = Design.clustered(codes).sums(table.reshape(n_pairs, -1)).reshape(-1, *table.shape[1:])
+            clusters = Clusters(np.tile(np.arange(len(table)), 2), rows.called, np.ones(len(table), dtype=bool))
+        both = replace(rows, sums=np.concatenate([*table.swapaxes(0, 1)]), clusters=clusters)
+        at = dict(zip(names, np.arange(2 * len(table)).reshape(2, -1), strict=True))
+        units, draws = both.units(np.arange(len(table))), both.drawn(table, settings)
         return cls(both, at, _summed(both.sums, at), draws, (units, units), settings, labels, n_pairs=n_pairs)
 
     def p(self, contrast: Contrast) -> float:

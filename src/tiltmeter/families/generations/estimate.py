@@ -1,4 +1,4 @@
-"""Estimating generations: what judges say of texts about each group, and how far the groups lie apart."""
+"""Estimates of generations, and differences of two models: texts about each group, and how far the groups lie apart."""
 
 from __future__ import annotations
 
@@ -19,15 +19,17 @@ from tiltmeter.families.generations.questions import (
     PAIRED,
     SPREAD,
     Question,
+    applies,
     grouped,
     pair_questions,
     questions,
 )
 from tiltmeter.families.generations.refusals import measures_of
 from tiltmeter.families.kit.answers import Answers
+from tiltmeter.families.kit.matching import common_places, of_two_models, pair_by
 from tiltmeter.judges.kit.error_rates import errors_text
-from tiltmeter.stats.estimates import Details, Estimate, each_corrected, joined, missing_columns
-from tiltmeter.stats.groups import Contrast, Groups, PairedGroups, Rows, measured
+from tiltmeter.stats.estimates import Details, Difference, Estimate, each_corrected, joined, missing_columns
+from tiltmeter.stats.groups import Contrast, Groups, PairedGroups, Rows, compare_groups
 from tiltmeter.stats.intervals import FEWEST, prevalence_interval
 from tiltmeter.stats.measured import neutral_of
 from tiltmeter.stats.settings import Settings
@@ -59,6 +61,37 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
             yield from _agreements(answers, cell, of_cell, measure, settings)
 
 
+def compare(
+    answers: Answers, first: str, second: str, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[Difference]:
+    """The first model minus the second, by the same judge, over the prompts that both have a judged text for.
+
+    The same prompts (or clusters of prompts that are no independent evidence) are drawn for both, with all their samples, so
+    what the prompts share cancels. p is from the bootstrap of the difference; Holm-corrected over the groups of a measure.
+    Gaps are those of each group to the mean of its domain.
+    """
+    everything = judged_of(answers, by, settings.clusters)
+    models = of_two_models(everything, first, second, lambda judged: (judged.benchmark, judged.scorer))
+    yield from each_corrected(
+        row for ours, theirs in models for row in _compare_judged(ours, theirs, measures, by, settings)
+    )
+
+
+def _compare_judged(
+    ours: Judged, theirs: Judged, measures: Sequence[Entry], by: Sequence[str], settings: Settings
+) -> Iterator[Difference | list[Difference]]:
+    """Compare what a judge says of the texts of two models; the groups of a column are tested together."""
+    pair = aligned(ours, theirs)
+    of_judge = [one for one in measures_of(ours.notion, measures) if "hits" not in one.parameters]
+    if not len(pair[0].sums):
+        plain = [one for one in of_judge if all(applies(one, each) for each in pair)]
+        yield from (_nothing(ours, theirs.model, measure) for measure in plain)
+        return
+    asked = [questions(one, grouped(one, settings), of_judge, by) for one in pair]
+    for together in pair_by(asked[0], asked[1], lambda question: (question.contrast.measure.name, *question[:2])):
+        yield [_difference(pair, both) for both in together]
+
+
 def estimate_judged(
     judged: Judged, measures: Sequence[Entry], by: Sequence[str], settings: Settings
 ) -> Iterator[list[Estimate]]:
@@ -66,6 +99,17 @@ def estimate_judged(
     ours, groups = measures_of(judged.notion, measures), grouped(judged, settings)
     for together in chain(questions(judged, groups, ours, by), pair_questions(judged, groups, ours)):
         yield [_estimate(judged, question) for question in together]
+
+
+def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
+    """Both on the prompts that both have a judged text for, in the order of the first, and with its clusters.
+
+    What is drawn of one must be drawn of the other, also where that one has texts of other groups besides.
+    """
+    known = ours.sums[:, 0] > 0, theirs.sums[:, 0] > 0
+    here, there = common_places(ours.prompts["item"].array, theirs.prompts["item"].array, known)
+    first = ours.take(here)
+    return first, replace(theirs.take(there), clusters=first.clusters, prompts=first.prompts)
 
 
 def _estimate(judged: Judged, question: Question) -> Estimate:
@@ -122,11 +166,27 @@ def _remarks(judged: Judged, question: Question) -> Iterator[str]:
         yield units.text
 
 
+def _difference(pair: tuple[Judged, Judged], both: tuple[Question, Question]) -> Difference:
+    ours, theirs = pair
+    asked, groups = both[0], both[0].groups
+    place = (ours.benchmark, FAMILY, ours.scorer, asked.contrast.measure.name, *asked[:2], ours.model, theirs.model)
+    missing = sum(sum(one.reasons(asked.rows).values()) for one in pair)
+    row = Difference(*place, n=len(asked.rows), n_missing=missing)
+    if asked.by not in (MEAN, SPREAD):
+        row = replace(row, details={**ours.details, **groups.units[0].details})
+    return compare_groups(row, groups, both[1].groups, asked.contrast)
+
+
+def _nothing(ours: Judged, second: str, measure: Entry) -> Difference:
+    place = (ours.benchmark, FAMILY, ours.scorer, measure.name, "all", "all", ours.model, second)
+    return Difference(*place, note="not computed: no prompt has a judged text by both models")
+
+
 def _corrected(row: Estimate, measure: Entry, part: Groups, errors: Mapping[str, Any]) -> Estimate:
     """Fill in a corrected share; its interval is of what the judge counts, and of what measuring the judge leaves open."""
-    units, columns, remarks = part.units[0], part.rows.columns, (part.units[0].text, errors_text(errors))
+    units, remarks = part.units[0], (part.units[0].text, errors_text(errors))
     rates = {name: np.array(errors[of]["k"] / errors[of]["n"]) for name, of in JUDGE_RATES.items()}
-    row = replace(row, value=float(measured(measure, columns, part.sums[0], **rates)))
+    row = replace(row, value=float(part.value(Contrast(measure, known=rates))))
     if units.too_few or units.n < FEWEST:
         return replace(row, note=joined(f"no interval: {units.too_few or units.text}", *remarks))
     plain = Contrast(catalog.find("measures", "negative_share"))

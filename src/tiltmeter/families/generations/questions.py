@@ -11,7 +11,7 @@ import numpy as np
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.generations.clusters import SETS
-from tiltmeter.families.generations.judge_scores import AGREEMENT, Floats, Ints, Judged
+from tiltmeter.families.generations.judge_scores import AGREEMENT, SUMS, Ints, Judged
 from tiltmeter.stats.groups import Contrast, Groups, PairedGroups
 from tiltmeter.stats.settings import Settings
 
@@ -48,10 +48,9 @@ def questions(judged: Judged, groups: Groups, measures: Sequence[Entry], by: Seq
     domains = _domains(judged, groups)
     for measure in (one for one in measures if Contrast(one).is_gap):
         for domain, ours in domains.items():
-            gaps = [_compared(measure, n) for n in range(len(ours.at))] if len(ours.at) > 1 else []
+            each = enumerate(ours.at.items()) if len(ours.at) > 1 else ()
             yield [
-                Question(MEAN, f"{name}{SIGN}{OF_ALL}{domain}", ours, gap, at)
-                for (name, at), gap in zip(ours.at.items(), gaps, strict=False)
+                Question(MEAN, f"{name}{SIGN}{OF_ALL}{domain}", ours, _compared(measure, n), at) for n, (name, at) in each
             ]
     for measure in (one for one in measures if Contrast(one).is_spread):
         yield [Question(SPREAD, domain, ours, _compared(measure), ours.every) for domain, ours in domains.items()]
@@ -60,14 +59,15 @@ def questions(judged: Judged, groups: Groups, measures: Sequence[Entry], by: Seq
 def pair_questions(judged: Judged, groups: Groups, measures: Sequence[Entry]) -> Iterator[list[Question]]:
     """Ask about one group minus another, over minimal sets where all prompts of a domain belong to these."""
     for ours in _domains(judged, groups).values():
-        pairs = list(combinations(ours.at, 2)) if len(ours.at) <= MOST_GROUPS else []
-        in_sets = bool(judged.prompts["set"].iloc[ours.every].notna().all())
-        sides = [(_in_sets if in_sets else _apart)(judged, groups, pair) for pair in pairs]
+        names = combinations(ours.at, 2) if len(ours.at) <= MOST_GROUPS else ()
+        pairs = [groups.select(pair, "dealing", judged.benchmark, *pair) for pair in names]
+        is_paired = bool(judged.prompts["set"].iloc[ours.every].notna().all())
+        sides = [_in_sets(judged, pair) for pair in pairs] if is_paired else pairs
+        by = PAIRED if is_paired else GAP
         for measure in (one for one in measures if Contrast(one).is_gap):
             yield [
-                Question(PAIRED if in_sets else GAP, SIGN.join(pair), side, _compared(measure, 0, 1), rows)
+                Question(by, SIGN.join(pair.at), side, _compared(measure, 0, 1), pair.every)
                 for pair, side in zip(pairs, sides, strict=True)
-                for rows in [np.concatenate([groups.at[name] for name in pair])]
             ]
 
 
@@ -118,33 +118,18 @@ def _compared(measure: Entry, group: int = 0, other: int | None = None) -> Contr
     return Contrast(measure, next(TOP[name] for name in measure.parameters if name in TOP), group, other)
 
 
-def _apart(judged: Judged, groups: Groups, pair: tuple[str, str]) -> Groups:
-    """Two groups whose prompts have nothing to do with each other, unless they share clusters."""
-    return groups.select(pair, "dealing", judged.benchmark, *pair)
-
-
-def _in_sets(judged: Judged, groups: Groups, pair: tuple[str, str]) -> Groups:
+def _in_sets(judged: Judged, pair: Groups) -> Groups:
     """Two groups in the sets in which both were judged: the prompts differ in the group alone."""
-    sides = [_by_set(judged, groups.at[name]) for name in pair]
-    shared = [name for name in sides[0] if name in sides[1] and sides[0][name][0] > 0 and sides[1][name][0] > 0]
-    if not shared:
-        return groups.select(())
-    tables = {name: np.stack([side[one] for one in shared]) for name, side in zip(pair, sides, strict=True)}
-    codes = _clusters_of_sets(judged, groups.at[pair[0]], shared)
-    rows = replace(judged.rows, labels=(*judged.rows.labels, PAIRED))
-    return PairedGroups.of(tables, rows, codes, groups.settings, ("exchanging", judged.benchmark, *pair))
-
-
-def _clusters_of_sets(judged: Judged, rows: Ints, sets: Sequence[str]) -> Ints | None:
-    """The cluster that each set lies in, unless the sets are the clusters."""
-    if judged.clusters is None or judged.clusters.called == SETS:
-        return None
-    of = dict(zip(judged.prompts["set"].iloc[rows], judged.clusters.codes[rows], strict=True))
-    return np.array([of[name] for name in sets], dtype=np.int64)
-
-
-def _by_set(judged: Judged, rows: Ints) -> dict[str, Floats]:
-    sums: dict[str, Floats] = {}
-    for row, name in zip(rows, judged.prompts["set"].iloc[rows], strict=True):
-        sums[name] = sums.get(name, 0) + judged.sums[row]
-    return sums
+    rows, side = pair.every, np.repeat([0, 1], [len(at) for at in pair.at.values()])
+    place, names = judged.prompts["set"].iloc[rows].factorize()
+    sums, codes = np.zeros((len(names), 2, len(SUMS))), np.zeros(len(names), dtype=np.int64)
+    np.add.at(sums, (place, side), judged.sums[rows])
+    shared, clusters = (sums[..., 0] > 0).all(axis=1), judged.clusters
+    if not shared.any():
+        return pair.select(())
+    if clusters:
+        codes[place] = clusters.codes[rows]
+    of_sets = codes[shared] if clusters and clusters.called != SETS else None  # sets may lie in clusters, or be these
+    of_pairs = replace(judged.rows, labels=(*judged.rows.labels, PAIRED))
+    labels = "exchanging", judged.benchmark, *pair.at
+    return PairedGroups.of(pair.names, sums[shared], of_pairs, of_sets, pair.settings, *labels)

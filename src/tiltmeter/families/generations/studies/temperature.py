@@ -11,7 +11,7 @@ import numpy as np
 from tiltmeter import catalog, figures
 from tiltmeter.display import share_text
 from tiltmeter.errors import RunError
-from tiltmeter.families.generations.compare import aligned
+from tiltmeter.families.generations.estimate import aligned
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
