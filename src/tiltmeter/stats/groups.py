@@ -56,14 +56,14 @@ class Contrast:
         top: The column of which groups that are compared have means.
         group: Place of the group.
         other: Place of the group that it is compared with; None for the mean of all groups, each of which counts once.
-        known: What the measure reads besides sums.
+        constants: What the measure reads besides sums.
     """
 
     measure: Entry
     top: str = ""
     group: int = 0
     other: int | None = None
-    known: Mapping[str, Floats] = field(default_factory=dict)
+    constants: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def is_gap(self) -> bool:
@@ -77,7 +77,7 @@ class Contrast:
 
     def of(self, sums: Floats, columns: Sequence[str]) -> Floats:
         """Compute it from sums; their last two axes are groups and columns, the first of which counts."""
-        known = dict(self.known)
+        known = dict(self.constants)
         if self.is_spread or (self.is_gap and self.other is None):
             means = sums[..., columns.index(self.top)] / np.where(sums[..., 0] > 0, sums[..., 0], np.nan)
             known |= {f"other_{self.top}": means, f"other_{columns[0]}": np.ones_like(means)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -77,12 +76,13 @@ class SeededRows:
 
     def drawn(self, counts: Sequence[Floats], n: int) -> TwoLevels:
         """Compute the measure, and the first n draws of it, by the counts of each cluster in each draw."""
-        values, texts, some = [], [], counts[: ceil(n / len(counts[0]))]
+        values, texts, step = [], [], len(counts[0])
+        parts = [part[: n - step * at] for at, part in enumerate(counts) if step * at < n]
         for columns in self.columns():
             values.append(float(self.measure.function(**columns)))
             merged, codes, times = _merged(columns, self.cluster)
-            draws = [np.atleast_1d(self.measure.function(**merged, weight=part[:, codes] * times)) for part in some]
-            texts.append(np.concatenate(draws)[:n])
+            draws = [np.atleast_1d(self.measure.function(**merged, weight=part[:, codes] * times)) for part in parts]
+            texts.append(np.concatenate(draws))
         return TwoLevels(np.array(values), np.stack(texts))
 
     def permuted(self, function: Callable[..., Floats], stratum: Ints, n: int, rng: np.random.Generator) -> Floats:

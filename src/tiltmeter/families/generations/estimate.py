@@ -186,7 +186,7 @@ def _corrected(row: Estimate, measure: Entry, part: Groups, errors: Mapping[str,
     """Fill in a corrected share; its interval is of what the judge counts, and of what measuring the judge leaves open."""
     units, remarks = part.units[0], (part.units[0].text, errors_text(errors))
     rates = {name: np.array(errors[of]["k"] / errors[of]["n"]) for name, of in JUDGE_RATES.items()}
-    row = replace(row, value=float(part.value(Contrast(measure, known=rates))))
+    row = replace(row, value=float(part.value(Contrast(measure, constants=rates))))
     if units.too_few or units.n < FEWEST:
         return replace(row, note=joined(f"no interval: {units.too_few or units.text}", *remarks))
     plain = Contrast(catalog.find("measures", "negative_share"))
