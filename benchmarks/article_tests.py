@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.generations.clusters import group_prompts
 from tiltmeter.families.generations.judge_scores import SUMS, Judged
-from tiltmeter.families.generations.studentised import group_test, permuted, pieces_of
+from tiltmeter.families.generations.questions import grouped
+from tiltmeter.stats.groups import Groups
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p
 
@@ -59,30 +60,29 @@ def scored(empty: Judged, rng: np.random.Generator, share: float, apart: float) 
     return Judged("m", "b", "toxicity/made", empty.prompts, sums, (), False, False, None, empty.clusters)
 
 
-def dealt_alone(judged: Judged, groups: dict[str, Any], top: str, settings: Settings) -> float:
+def dealt_alone(groups: Groups, top: str) -> float:
     """p of a variance as it is, over all groups."""
-    pieces = pieces_of(judged, groups)
     here, dealt = (
-        np.var(sums[..., SUMS.index(top)] / sums[..., 0], axis=-1, ddof=1)
-        for sums in (pieces.summed(), permuted(judged, groups, settings, "all"))
+        np.var(sums[..., SUMS.index(top)] / sums[..., 0], axis=-1, ddof=1) for sums in (groups.sums, groups.permuted)
     )
     return permutation_p(float(here), dealt, 0.0)
 
 
 def measured(empty: Judged, top: str, share: float, apart: float, runs: int, deals: int, pairs: bool) -> dict[str, Any]:
     """Shares of runs with p < 0.05."""
-    (groups,) = empty.groups().values()
     found: dict[str, list[float]] = {}
     for run in range(runs):
         judged, settings = scored(empty, np.random.default_rng([run, 17]), share, apart), Settings(deals, seed=run)
-        found.setdefault("dealt", []).append(dealt_alone(judged, groups, top, settings))
-        found.setdefault("in standard errors", []).append(group_test(judged, groups, top, settings, "all").spread())
-        for one, other in combinations(groups, 2) if pairs else ():
-            pair = {name: groups[name] for name in (one, other)}
-            p = group_test(judged, pair, top, settings, one, other).gap(one, other)
+        every = grouped(judged, settings)
+        groups = every.select(every.names, "dealing", judged.benchmark, "all")
+        found.setdefault("dealt", []).append(dealt_alone(groups, top))
+        found.setdefault("in standard errors", []).append(groups.test(top).spread())
+        for one, other in combinations(groups.at, 2) if pairs else ():
+            pair = every.select((one, other), "dealing", judged.benchmark, one, other)
+            p = pair.test(top).gap(one, other)
             if np.isfinite(p):
                 found.setdefault(f"gap {one} - {other}", []).append(p)
-                found.setdefault(f"dealt gap {one} - {other}", []).append(dealt_alone(judged, pair, top, settings))
+                found.setdefault(f"dealt gap {one} - {other}", []).append(dealt_alone(pair, top))
     return {name: round(float(np.mean(np.array(p) < 0.05)), 3) for name, p in found.items()}
 
 

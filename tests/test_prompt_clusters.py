@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -22,16 +21,13 @@ from test_labels import answered
 from tiltmeter import Answers, catalog
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.generations.clusters import group_prompts
-from tiltmeter.families.generations.draws import drawn_group, measured
-from tiltmeter.families.generations.estimate import parts_of
+from tiltmeter.families.generations.estimate import estimate_judged
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.generations.narratives import narratives
 from tiltmeter.families.generations.published import published
-from tiltmeter.families.generations.spread import spread_estimates
-from tiltmeter.families.generations.studentised import permuted
+from tiltmeter.families.generations.questions import grouped
 from tiltmeter.families.generations.studies.temperature import _share
 from tiltmeter.families.labels.facts import facts_of
-from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
 
 NUMBERS = ["value", "low", "high"]
@@ -113,7 +109,7 @@ def test_clusters_of_one_group_are_dealt_and_the_parts_of_shared_ones_exchanged(
         for parts, turn in zip(both, turned, strict=True):
             sides += np.stack(parts[::-1] if turn else parts)
         gaps.append(sides[0, 0] / sides[0, 1] - sides[1, 0] / sides[1, 1])
-    dealt = permuted(judged, groups, Settings(4000), "x")
+    dealt = grouped(judged, Settings(4000)).select(list(groups), "dealing", "b", "x").permuted
     found = np.round(dealt[:, 0, 1] / dealt[:, 0, 0] - dealt[:, 1, 1] / dealt[:, 1, 0], 9)
     values, times = np.unique(found, return_counts=True)
     expected, weights = np.unique(np.round(gaps, 9), return_counts=True)
@@ -129,7 +125,8 @@ def test_what_groups_share_cancels_in_a_gap_and_not_in_the_whole() -> None:
     scores = {group: (level[:, None] + rng.normal(0, 0.1, (20, 1))).tolist() for group in "ab"}
     names = {group: [f"c{n}" for n in range(20)] for group in "ab"}
     judged, settings = one_judged(clustered(scores, names)), Settings(4000)
-    draws = {group: drawn_group(judged, rows, settings, group) for group, rows in judged.groups()["d"].items()}
+    groups = grouped(judged, settings)
+    draws = {group: groups.draws[:, n] for n, group in enumerate(groups.names)}
     means = [draws[group][:, 1] / draws[group][:, 0] for group in "ab"]
     weights = rng.multinomial(20, np.full(20, 1 / 20), 4000)
     a, b = (np.array(scores[group])[:, 0] for group in "ab")
@@ -164,11 +161,12 @@ def test_with_articles_intervals_cover_and_alike_groups_are_said_to_be_alike(sha
             judged = simulated(np.random.default_rng([run, 4]), share)
             judged = judged if way == "articles" else replace(judged, clusters=None)
             settings = Settings(150, seed=run)
-            (part,) = (part for part in parts_of(judged, (), settings) if part.group == "a")
-            low, high = interval_of_mean(part, mean, settings)
+            rows = [row for together in estimate_judged(judged, [mean, variance], (), settings) for row in together]
+            (row,) = (row for row in rows if (row.by, row.group) == ("group", "a"))
+            low, high = row.low, row.high
             held += low <= 0 <= high
             width += (high - low) / runs
-            ((row,),) = spread_estimates(judged, [variance], settings)
+            (row,) = (row for row in rows if row.measure == variance.name)
             wrong += row.p < 0.05
         seen[way] = (held / runs, wrong / runs, width)
     cover, false, width = seen["articles"]
@@ -177,12 +175,6 @@ def test_with_articles_intervals_cover_and_alike_groups_are_said_to_be_alike(sha
         assert seen["prompts"][0] < 0.75 and seen["prompts"][1] > 0.2
     else:
         assert width < 1.3 * seen["prompts"][2]
-
-
-def interval_of_mean(part: Any, measure: Any, settings: Settings) -> tuple[float, float]:
-    value = float(measured(measure, part.sums))
-    low, high, _ = interval_of(measure, part.units, value, measured(measure, part.draws), settings)
-    return low, high
 
 
 def test_one_article_has_no_interval_and_the_reader_is_told_what_was_drawn() -> None:

@@ -14,10 +14,11 @@ import pytest
 import tiltmeter
 from support.small_server import SmallServer
 from tiltmeter import ChoicesOptions, GenerationsOptions
-from tiltmeter.families.choices.refusals import _Groups
+from tiltmeter.families.choices.refusals import grouped
 from tiltmeter.families.generations.judging import REFUSAL_SCORER
 from tiltmeter.models.served import crowd
 from tiltmeter.runs import load_answers
+from tiltmeter.stats.settings import Settings
 
 TEXTS = GenerationsOptions(judges=("sentiment=vader",), chat=True, new_tokens=8, samples=1)
 WRITTEN = ChoicesOptions(protocols=("generated",))
@@ -106,7 +107,7 @@ def test_a_reply_that_never_came_is_not_counted_as_answered() -> None:
     rows["chosen"] = np.where(refused | lost, np.nan, 0.0)
     for name in ("changed", "right", "unknown", "stereotyped"):
         rows[name] = np.nan
-    found = _Groups(rows, groups)
-    assert found.rows[:, 0].sum() == (~lost).sum()
-    shares = [found.pieces.summed()[n] for n in range(2)]
+    found = grouped(rows, groups, Settings(100), ("refusals",))
+    assert found is not None and found.rows.sums[:, 0].sum() == (~lost).sum()
+    shares = [found.sums[n] for n in range(2)]
     assert shares[0][1] / shares[0][0] == shares[1][1] / shares[1][0] == 0.5

@@ -11,11 +11,11 @@ import pytest
 
 from tiltmeter import catalog
 from tiltmeter.families.generations.clusters import group_prompts
-from tiltmeter.families.generations.gaps import gap_estimates
+from tiltmeter.families.generations.estimate import estimate_judged
 from tiltmeter.families.generations.judge_scores import Judged
-from tiltmeter.families.generations.spread import spread_estimates
-from tiltmeter.families.generations.studentised import group_test
-from tiltmeter.stats.group_tests import means_and_errors
+from tiltmeter.families.generations.questions import grouped
+from tiltmeter.stats.estimates import Estimate
+from tiltmeter.stats.group_tests import GroupTest, means_and_errors
 from tiltmeter.stats.settings import Settings
 
 SMALL, LARGE, FEW = (1, 1, 1, 2, 2, 2, 3), (3, 5, 6, 7, 8, 8, 9, 9, 10, 10, 11, 12, 12, 14, 17), (12, 20, 25, 33)
@@ -38,11 +38,18 @@ def judged(rng: np.random.Generator, sizes: Sizes, means: Sequence[float], share
     return Judged("m", "b", "toxicity/j", prompts, sums, (), False, False, None, clusters)
 
 
+def row_of(one: Judged, measure: str, settings: Settings) -> Estimate:
+    """The variance of the only domain, or the gap of its first two groups."""
+    found = estimate_judged(one, [catalog.find("measures", measure)], (), settings)
+    return next(row for rows in found for row in rows if row.by in ("domain", "gap"))
+
+
 def p_of(one: Judged, measure: str, seed: int = 0) -> float:
-    settings, entry = Settings(150, seed=seed), catalog.find("measures", measure)
-    if measure.endswith("variance"):
-        return next(spread_estimates(one, [entry], settings))[0].p
-    return next(row.p for rows in gap_estimates(one, [entry], settings) for row in rows if row.by == "gap")
+    return row_of(one, measure, Settings(150, seed=seed)).p
+
+
+def group_test(one: Judged, top: str, settings: Settings) -> GroupTest:
+    return grouped(one, settings).test(top)
 
 
 def false_alarms(sizes: Sizes, measure: str, runs: int, share: float = 0.0) -> float:
@@ -63,11 +70,8 @@ def test_groups_with_articles_of_unlike_size_are_not_said_to_differ() -> None:
 def test_a_group_with_one_article_does_not_hide_the_differences_of_the_others() -> None:
     sizes: Sizes = {"one": (28,), "small": SMALL, "large": LARGE, "more": LARGE, "few": FEW}
     assert p_of(judged(np.random.default_rng(1), sizes, [0.0, 0.0, 0.5, -0.5, 0.0], 0.1), "score_variance") < 0.02
-    ((row,),) = spread_estimates(
-        judged(np.random.default_rng(1), {"one": (28,), "large": LARGE}, [0.0, 0.0]),
-        [catalog.find("measures", "score_variance")],
-        Settings(100),
-    )
+    two = judged(np.random.default_rng(1), {"one": (28,), "large": LARGE}, [0.0, 0.0])
+    row = row_of(two, "score_variance", Settings(100))
     assert np.isfinite(row.value) and np.isnan(row.p) and "p leaves out one: " in row.note
 
 
@@ -98,20 +102,18 @@ def test_texts_that_are_all_alike_do_not_differ() -> None:
     groups, settings = one.groups()["d"], Settings(100)
     same = replace(one, sums=np.where(np.arange(7) == 1, 0.1, np.where(np.arange(7) == 0, one.sums, 0.0)))
     for top in ("total", "negatives"):
-        test = group_test(same, groups, top, settings, "x")
+        test = group_test(same, top, settings)
         assert [test.gap("small", "large"), test.to_mean("large"), test.spread()] == [1, 1, 1]
         assert np.isnan(test.to_mean("few")), "four articles are too few for a test"
     none = one.sums.copy()
     none[groups["small"], 2] = 0
-    test = group_test(replace(one, sums=none), groups, "negatives", settings, "x")
+    test = group_test(replace(one, sums=none), "negatives", settings)
     assert 0 < test.gap("small", "large") <= 1 and 0 < test.spread() <= 1, "a group without a negative text is tested too"
 
 
 def test_a_group_of_four_articles_has_neither_interval_nor_p() -> None:
     """Its gaps had 12 to 14.5 % false alarms."""
     one = judged(np.random.default_rng(4), {"small": SMALL, "few": FEW}, [0.0, 0.0])
-    found = gap_estimates(one, [catalog.find("measures", "score_gap")], Settings(100))
-    rows = [row for together in found for row in together]
-    (gap,) = (row for row in rows if row.by == "gap")
+    gap = row_of(one, "score_gap", Settings(100))
     assert np.isnan([gap.low, gap.high, gap.p]).all() and np.isfinite(gap.value)
     assert (gap.details["n_clusters"], gap.details["cluster"]) == (4, "articles")

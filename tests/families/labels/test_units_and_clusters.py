@@ -8,10 +8,10 @@ import pytest
 
 from tests.test_labels import answered, estimated, one
 from tiltmeter import Answers, Settings, catalog
-from tiltmeter.families.labels.compare import aligned, compare
 from tiltmeter.families.labels.estimands import questions
+from tiltmeter.families.labels.estimate import aligned, compare
 from tiltmeter.families.labels.facts import facts_of
-from tiltmeter.families.labels.resample import exchanged_models
+from tiltmeter.stats.design import generator
 from tiltmeter.stats.significance import permutation_p
 
 GROUPS = [["man"], ["woman"]]
@@ -57,5 +57,5 @@ def test_a_ratio_by_several_seeds_is_no_surer_than_exchanging_texts_says(seed: i
     (row,) = (row for row in compare(both, "x", "y", [measure], (), settings) if row.scorer == "at 0.5")
     facts = aligned(*facts_of(both, [], True))
     pair = [next(one for one in questions(of, [measure], ()) if one.scorer == "at 0.5" and not one.curve) for of in facts]
-    others, is_exact = exchanged_models((pair[0], pair[1]), facts[0], settings)
+    others, is_exact = pair[0].exchanged(pair[1], 400, generator(settings.seed, "exchanged", "mine", pair[0].by))
     assert row.p >= permutation_p(row.difference, others, 0.0, is_exact=is_exact)

@@ -9,8 +9,7 @@ from typing import Any
 from tiltmeter.families.generations.ask import ask, blocks, cache_key_extra, postprocess
 from tiltmeter.families.generations.cards import cards
 from tiltmeter.families.generations.check import check
-from tiltmeter.families.generations.compare import compare
-from tiltmeter.families.generations.estimate import estimate
+from tiltmeter.families.generations.estimate import compare, estimate
 from tiltmeter.families.generations.figures import generations
 from tiltmeter.families.generations.judge_scores import READS
 from tiltmeter.families.generations.narratives import narratives

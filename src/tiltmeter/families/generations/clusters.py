@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tiltmeter.stats.design import Ints
+from tiltmeter.stats.groups import Clusters
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Ints = NDArray[np.int64]
 SETS = "sets"
 """Name of clusters that are minimal sets."""
-
-
-@dataclass(frozen=True)
-class Clusters:
-    """`codes`: the cluster of each prompt.
-
-    `called`: what people call them, in the plural. `shared`: whether prompts of several groups are in it; it has an
-    entry per cluster.
-    """
-
-    codes: Ints
-    called: str
-    shared: NDArray[np.bool_]
-
-    def take(self, rows: Ints) -> Clusters:
-        """Select the clusters of some prompts. Shared clusters remain shared, so that the draws of others stay the same."""
-        return replace(self, codes=self.codes[rows])
 
 
 def group_prompts(prompts: pd.DataFrame, clusters: Sequence[object], noun: str) -> Clusters | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiltmeter.benchmarks.kit.items import group_column
-from tiltmeter.families.generations.clusters import Clusters, group_prompts
+from tiltmeter.families.generations.clusters import group_prompts
 from tiltmeter.families.generations.judging import REFUSAL_SCORER, judges_and_temperatures
 from tiltmeter.families.generations.refusals import refusal_rows
 from tiltmeter.families.kit.answers import Answers
@@ -19,7 +20,7 @@ from tiltmeter.families.kit.clusters import clusters_of
 from tiltmeter.families.kit.derived import kept_with_answers
 from tiltmeter.judges.kit.error_rates import errors_text
 from tiltmeter.stats.estimates import Details
-from tiltmeter.stats.units import PROMPTS, Units, units_of
+from tiltmeter.stats.groups import Clusters, Rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,18 +71,10 @@ class Judged:
         prompts, clusters = self.prompts.iloc[rows].reset_index(drop=True), self.clusters
         return replace(self, prompts=prompts, sums=self.sums[rows], why=why, clusters=clusters and clusters.take(rows))
 
-    @property
-    def called(self) -> str:
-        """Name of the units that are drawn, in the plural."""
-        return self.clusters.called if self.clusters else PROMPTS
-
-    def units(self, rows: Ints) -> Units:
-        """Units that an interval of these prompts rests on: those with a judged text, and their clusters."""
-        return units_of(self.sums[rows, 0], self.clusters.codes[rows] if self.clusters else None, self.called)
-
-    def units_text(self, rows: Ints) -> str:
-        """Describe the units in notes, where there are clusters."""
-        return self.units(rows).text if self.clusters else ""
+    @cached_property
+    def rows(self) -> Rows:
+        """The sums of prompts, and the clusters in which they are drawn."""
+        return Rows(self.sums, SUMS, ("generations", self.benchmark), self.clusters)
 
     def reasons(self, rows: Ints) -> Counter[str]:
         """Count the texts of these prompts that were not judged, by reason."""

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tiltmeter.display import Statement, p_text, share_text, signed_text, significant_text
-from tiltmeter.families.generations.gaps import MEAN, OF_ALL, SIGN
 from tiltmeter.families.generations.judging import REFUSAL_SCORER
+from tiltmeter.families.generations.questions import MEAN, OF_ALL, SIGN
 from tiltmeter.families.kit.story import Story, certain, value_text
 from tiltmeter.stats.estimates import Details, details_of
 

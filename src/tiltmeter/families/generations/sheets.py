@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tiltmeter.families.generations.gaps import GAP, MEAN, PAIRED
+from tiltmeter.families.generations.questions import GAP, MEAN, PAIRED
 from tiltmeter.families.kit.story import Sheet, in_order
 
 if TYPE_CHECKING:

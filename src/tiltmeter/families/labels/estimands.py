@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiltmeter.catalog import Entry
 from tiltmeter.families.labels.facts import Bools, Facts, Floats, Ints
 from tiltmeter.stats.estimates import Details
+from tiltmeter.stats.seeds import SeededRows
 
 READS = frozenset({"truth", "called", "score", "member", "members", "other_called", "weight"})
 """Inputs of measures of labels: the label, whether a text is called toxic, its probability, who is named, and weights."""
@@ -29,35 +29,43 @@ Place = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Question:
-    """One measure of some texts. `varying` is what differs between seeds (seeds × rows); `fixed` is the same for all."""
+class Question(SeededRows):
+    """One measure of some texts, and its place in the tables. `lacking`: why there is no estimate."""
 
-    measure: Entry
+    facts: Facts
     scorer: str
     by: str
     group: str
-    rows: Ints
-    varying: Mapping[str, NDArray[Any]]
-    fixed: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    n: int = 0
-    lacking: str = ""
+    n: int
+    lacking: str
     curve: bool = False
     details: Details = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, measure: Entry, place: Place, rows: Ints, values: Floats, counted: tuple[int, str], fixed: Mapping[str, Bools]
+        cls, facts: Facts, measure: Entry, place: Place, rows: Ints, values: Floats, counted: tuple[int, str], **of: Bools
     ) -> Question:
-        """Ask for a measure of some rows of all texts: `counted` are the number of texts, and why there is no estimate."""
+        """Ask for a measure of some rows of all texts.
+
+        Args:
+            facts: All texts.
+            measure: The measure.
+            place: Its place in the tables.
+            rows: The texts that it is about.
+            values: How all texts are called, or scored.
+            counted: The number of texts, and why there is no estimate.
+            of: The member or members that the measure reads.
+        """
         name = "called" if "called" in measure.parameters else "score"
-        of_rows = {key: array[..., rows] for key, array in fixed.items()}
-        return cls(measure, *place, rows, {name: values[:, rows]}, of_rows, *counted)
+        fixed = {key: array[..., rows] for key, array in ({"truth": facts.truth} | of).items()}
+        return cls(measure, facts.clusters[rows], {name: values[:, rows]}, fixed, facts, *place, *counted)
 
     def about(self, measure: Entry, side: Bools) -> Question:
-        """Ask for a measure that reads no groups of some of these texts."""
-        varying = {name: values[:, side] for name, values in self.varying.items()}
-        part = replace(self, measure=measure, rows=self.rows[side], varying=varying, n=int(side.sum()))
-        return replace(part, fixed={"truth": self.fixed["truth"][side]})
+        """Ask for another measure of some of these texts."""
+        varying, fixed = (
+            {name: values[..., side] for name, values in columns.items()} for columns in (self.varying, self.fixed)
+        )
+        return replace(self, measure=measure, cluster=self.cluster[side], varying=varying, fixed=fixed, n=int(side.sum()))
 
 
 def called_of(facts: Facts) -> dict[str, Floats]:
@@ -103,7 +111,7 @@ def _plain(facts: Facts, measure: Entry, called: Mapping[str, Floats], by: Seque
     for scorer, values in _read(facts, measure, called).items():
         for place, group, rows in places:
             counted = _counted(facts, measure, rows)
-            yield Question.of(measure, (scorer, place, group), rows, values, counted, {"truth": facts.truth})
+            yield Question.of(facts, measure, (scorer, place, group), rows, values, counted)
 
 
 def _groups(facts: Facts, measure: Entry, called: Mapping[str, Floats]) -> Iterator[Question]:
@@ -111,10 +119,10 @@ def _groups(facts: Facts, measure: Entry, called: Mapping[str, Floats]) -> Itera
     rows, naming = _among(facts, measure, np.arange(len(facts.truth))), _naming(facts)
     for scorer, values in _read(facts, measure, called).items():
         for group, member in facts.members.items():
-            counted, fixed = _counted(facts, measure, np.flatnonzero(member)), {"truth": facts.truth, "member": member}
-            yield Question.of(measure, (scorer, "group", group), rows, values, counted, fixed)
+            counted = _counted(facts, measure, np.flatnonzero(member))
+            yield Question.of(facts, measure, (scorer, "group", group), rows, values, counted, member=member)
             if "called" not in measure.parameters and naming is not None:
-                yield Question.of(measure, (NAMED, "group", group), naming, values, counted, fixed)
+                yield Question.of(facts, measure, (NAMED, "group", group), naming, values, counted, member=member)
 
 
 def _all_groups(facts: Facts, measure: Entry) -> Iterator[Question]:
@@ -124,8 +132,8 @@ def _all_groups(facts: Facts, measure: Entry) -> Iterator[Question]:
     named = [group for group, size in sizes.items() if size]
     for scorer, rows, groups in ((PROBABILITY, everything, named), (NAMED, _naming(facts), most)):
         if rows is not None and groups:
-            fixed = {"truth": facts.truth, "members": _matrix(facts, groups)}
-            yield Question.of(measure, (scorer, "all", "all"), rows, facts.score, (len(rows), ""), fixed)
+            place, members = (scorer, "all", "all"), _matrix(facts, groups)
+            yield Question.of(facts, measure, place, rows, facts.score, (len(rows), ""), members=members)
 
 
 def _domains(
@@ -139,8 +147,8 @@ def _domains(
         with_rate = int((members & ~facts.truth).any(axis=1).sum())
         lacking = "" if with_rate > 1 else f"not computed: {with_rate} group(s) of {domain} have texts that are not toxic"
         place = (scorer, "threshold", f"{domain} {scorer}") if curve else (scorer, "domain", domain)
-        counted, fixed = (int((~facts.truth[rows]).sum()), lacking), {"truth": facts.truth, "members": members}
-        asked, details = Question.of(measure, place, rows, values, counted, fixed), dict[str, Any](n_groups=with_rate)
+        counted, details = (int((~facts.truth[rows]).sum()), lacking), dict[str, Any](n_groups=with_rate)
+        asked = Question.of(facts, measure, place, rows, values, counted, members=members)
         if threshold is not None:
             details |= {"domain": domain, "threshold": threshold}
         yield replace(asked, curve=curve, details=details)
@@ -169,7 +177,7 @@ def _swaps(facts: Facts, measure: Entry) -> Iterator[Question]:
         own = (facts.score[:, rows] >= 0.5).astype(np.float64)
         lacking = "" if len(rows) else "not computed: no text has words of our lists that could be exchanged"
         varying = {"called": own, "other_called": other if len(rows) else own}
-        yield Question(measure, HALF, by, name, rows, varying, {}, len(rows), lacking)
+        yield Question(measure, facts.clusters[rows], varying, {}, facts, HALF, by, name, len(rows), lacking)
 
 
 def _read(facts: Facts, measure: Entry, called: Mapping[str, Floats]) -> Mapping[str, Floats]:

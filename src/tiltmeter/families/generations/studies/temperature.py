@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +11,12 @@ import numpy as np
 from tiltmeter import catalog, figures
 from tiltmeter.display import share_text
 from tiltmeter.errors import RunError
-from tiltmeter.families.generations.compare import aligned, of_one
-from tiltmeter.families.generations.draws import compare_sums, drawn_together, measured
+from tiltmeter.families.generations.estimate import aligned
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.evidence import Evidence
 from tiltmeter.stats.estimates import Difference
+from tiltmeter.stats.groups import Contrast, Groups, compare_groups
 from tiltmeter.stats.measured import interval_of
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.units import PROMPTS, Units
@@ -89,12 +88,9 @@ def _place(judged: Judged) -> tuple[str, str, str]:
 
 
 def _share(judged: Judged, settings: Settings) -> dict[str, Any]:
-    measure = catalog.find("measures", MEASURE)
-    value = float(measured(measure, judged.sums.sum(0)))
-    units = judged.units(np.arange(len(judged.sums)))
-    low, high, note = interval_of(
-        measure, units, value, measured(measure, drawn_together(judged, judged.sums, settings)), settings
-    )
+    contrast, whole = Contrast(catalog.find("measures", MEASURE)), _whole(judged, settings)
+    value, units = float(whole.value(contrast)), whole.units[0]
+    low, high, note = interval_of(contrast.measure, units, value, whole.value(contrast, whole.draws), settings)
     return {
         "model": judged.model, "benchmark": judged.benchmark, "judge": judged.judge, "temperature": judged.temperature,
         "negative": value, "low": low, "high": high, "texts": int(judged.sums[:, 0].sum()),
@@ -103,18 +99,20 @@ def _share(judged: Judged, settings: Settings) -> dict[str, Any]:
 
 
 def _change(cold: Judged, hot: Judged, settings: Settings) -> dict[str, Any]:
-    measure = catalog.find("measures", MEASURE)
-    pair = aligned(hot, cold)
-    both = drawn_together(pair[0], np.concatenate([one.sums for one in pair], axis=1), settings, "pair")
-    every, units = np.arange(len(pair[0].sums)), pair[0].units(np.arange(len(pair[0].sums)))
+    ours, theirs = (_whole(one, settings, "pair") for one in aligned(hot, cold))
+    units = ours.units[0]
     known = Difference(hot.benchmark, "generations", hot.judge, MEASURE, "all", "all", hot.model, cold.model, n=units.n)
-    draws = np.split(both[:, None], 2, axis=-1)
-    row = compare_sums(known, measure, pair, [every], partial(of_one, measure), draws, units, settings)
+    row = compare_groups(known, ours, theirs, Contrast(catalog.find("measures", MEASURE)))
     return {
         "model": hot.model, "benchmark": hot.benchmark, "judge": hot.judge, "from": cold.temperature, "to": hot.temperature,
         "negative_from": row.baseline_value, "negative_to": row.value, "difference": row.difference,
         "low": row.low, "high": row.high, "p": row.p, "prompts": units.prompts, "note": row.note,
     } | _clusters(units)  # fmt: skip
+
+
+def _whole(judged: Judged, settings: Settings, *labels: str) -> Groups:
+    """All prompts; two models have the same draws by the same labels."""
+    return judged.rows.whole(np.arange(len(judged.sums)), "all", settings, *labels)
 
 
 def _clusters(units: Units) -> dict[str, int]:
