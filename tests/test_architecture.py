@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -87,7 +87,26 @@ def words(tree: ast.Module) -> Iterator[str]:
             yield node.value
 
 
-everywhere = pytest.mark.parametrize("path", modules(), ids=name_of)
+def holds_in(paths: Sequence[Path]) -> Callable[[Callable[[Path], None]], Callable[[], None]]:
+    """Make one test of a rule about a module: it names all modules that break the rule."""
+
+    def test_of(rule: Callable[[Path], None]) -> Callable[[], None]:
+        def test() -> None:
+            broken = {}
+            for path in paths:
+                try:
+                    rule(path)
+                except AssertionError as error:
+                    broken[name_of(path)] = str(error).splitlines()[0]
+            assert not broken
+
+        test.__name__, test.__doc__ = rule.__name__, rule.__doc__
+        return test
+
+    return test_of
+
+
+everywhere = holds_in(modules())
 
 
 @everywhere
@@ -235,6 +254,7 @@ def test_families_stay_behind_their_seam(path: Path) -> None:
         )
 
 
+@cache
 def types_of_families() -> set[str]:
     """The classes of benchmarks that only one family asks."""
     kit = [tree_of(path) for path in (SOURCE / "benchmarks" / "kit").glob("*.py")]
@@ -257,7 +277,7 @@ def shared_modules() -> list[Path]:
     return [path for path in modules() if room_of(path) in SHARED or path.parent in kits]
 
 
-@pytest.mark.parametrize("path", [path for path in shared_modules() if room_of(path) in SHARED], ids=name_of)
+@holds_in([path for path in shared_modules() if room_of(path) in SHARED])
 def test_no_shared_room_tests_for_the_type_of_a_family(path: Path) -> None:
     named = {node.id for node in ast.walk(tree_of(path)) if isinstance(node, ast.Name)}
     used = {name.rsplit(".", 1)[-1] for name in imported(tree_of(path))} | named
@@ -286,7 +306,7 @@ def looked_up(tree: ast.Module) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", shared_modules(), ids=name_of)
+@holds_in(shared_modules())
 def test_no_hook_of_a_family_is_looked_up(path: Path) -> None:
     """Everything that a family can have is in the base class, with a default."""
     assert not looked_up(tree_of(path))
@@ -388,7 +408,7 @@ def test_every_code_of_an_error_is_listed_and_every_listed_code_is_used() -> Non
     assert all(meaning.endswith(".") and len(meaning) < 100 for meaning in CODES.values())
 
 
-@pytest.mark.parametrize("path", [path for path in modules() if room_of(path) in WITH_CODES], ids=name_of)
+@holds_in([path for path in modules() if room_of(path) in WITH_CODES])
 def test_errors_of_a_room_with_codes_all_have_one(path: Path) -> None:
     """Rooms of which every error has a code stay so."""
     names = {"TiltmeterError", "InputError", "UsageError", "ModelError", "ServerError", "RunError"}
