@@ -124,6 +124,8 @@ def survives(mutant: Mutant) -> bool | None:
 
 
 def main(files: list[str]) -> int:
+    if unknown := set(files) - {mutant.file for mutant in MUTANTS}:
+        raise SystemExit(f"There are no mutants of {', '.join(sorted(unknown))}.")
     unchanged = Mutant("stats/design.py", "import", "import", STATS)
     assert survives(unchanged), "the tests fail without a mutant"
     found = {mutant: survives(mutant) for mutant in MUTANTS if not files or mutant.file in files}
