@@ -90,7 +90,7 @@ def test_a_fair_model_is_flagged_in_at_most_7_percent() -> None:
     frame = answered(BENCHMARK, lambda item: 0).table.copy()
     measure, alarms, single = catalog.find("measures", "log_odds_gap"), 0, 0
     genders = np.array([item.extra["gender"] for item in BENCHMARK.items], dtype=object)
-    for seed in range(1000):
+    for seed in range(400):
         rng = np.random.default_rng(seed)
         ours = fair(rng, frame)
         alarms += friedman_p(blocks_of(ours)) < 0.05
@@ -98,7 +98,7 @@ def test_a_fair_model_is_flagged_in_at_most_7_percent() -> None:
         rows = rows[rows["group"] == "woman"]
         design = design_of(rows)
         single += Totals.of(measure, counts_of(rows), design).p(EXCHANGED, rng, Settings(resamples=200)) < 0.05
-    assert alarms <= 70 and single <= 70
+    assert alarms <= 28 and single <= 28
 
 
 def test_design_is_balanced() -> None:
