@@ -68,7 +68,7 @@ MUTANTS = (
     Mutant("stats/units.py", "np.sqrt(self.m / max(self.m - 1, 1e-9)) * ", "", STATS),
     Mutant("stats/units.py", "stdtrit(self.df, tail)", "ndtri(tail)", STATS),
     Mutant("stats/units.py", "(1 - share / n_seeds)", "1.0", STATS),
-    Mutant("stats/measured.py", "units.n < FEWEST:\n        return float", "units.n < 0:\n        return float", STATS),
+    Mutant("stats/measured.py", "if units.n < FEWEST or np.isnan(neutral):", "if np.isnan(neutral):", STATS),
     Mutant("stats/measured.py", "units.n < FEWEST:\n        return *NONE", "units.n < 0:\n        return *NONE", STATS),
     Mutant("stats/measured.py", "p < 1 - settings.confidence or", "p > 1 - settings.confidence or", STATS),
     Mutant("stats/measured.py", 'kind == "log" and', "False and", STATS),
