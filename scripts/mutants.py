@@ -21,6 +21,10 @@ STATS = "tests/stats --ignore=tests/stats/test_honesty_bench.py"
 BOARDS, GATE = "tests/boards/test_ranks.py", "tests/gate/test_gate_verdicts.py"
 GATE_FACTS = "tests/gate/test_gate_mutants.py"
 SETS, LABELS = "tests/families/generations/test_sets.py", "tests/families/labels/test_units_and_clusters.py"
+GROUPS = f"{STATS} tests/families/generations tests/test_prompt_clusters.py tests/test_generations.py tests/test_refusals.py"
+PAIRING = (
+    f"{STATS} tests/test_estimating.py tests/test_heldout.py tests/test_association_estimates.py tests/test_before_after.py"
+)
 TEXT, LAWS = "tests/reporting/test_needed_items.py", "tests/measures/test_laws.py"
 
 
@@ -69,7 +73,7 @@ MUTANTS = (
     Mutant("stats/units.py", "stdtrit(self.df, tail)", "ndtri(tail)", STATS),
     Mutant("stats/units.py", "(1 - share / n_seeds)", "1.0", STATS),
     Mutant("stats/measured.py", "if units.n < FEWEST or np.isnan(neutral):", "if np.isnan(neutral):", STATS),
-    Mutant("stats/measured.py", "units.n < FEWEST:\n        return *NONE", "units.n < 0:\n        return *NONE", STATS),
+    Mutant("stats/measured.py", "units.n < fewest:\n        return *NONE", "units.n < 0:\n        return *NONE", STATS),
     Mutant("stats/measured.py", "p < 1 - settings.confidence or", "p > 1 - settings.confidence or", STATS),
     Mutant("stats/measured.py", 'kind == "log" and', "False and", STATS),
     Mutant("stats/measured.py", 'if kind != "percentile":', 'if kind == "":', STATS),
@@ -105,6 +109,20 @@ MUTANTS = (
     Mutant("stats/significance.py", "(margin - abs(value))", "(margin - value)", STATS),
     Mutant("measures/kit/preferences.py", "first > second)", "first >= second)", LAWS),
     Mutant("measures/kit/rates.py", "share(called, ~truth,", "share(called, truth,", "tests/measures/test_label_rates.py"),
+    Mutant("stats/groups.py", "part = 1 - 1 / len(self.at) if to_mean else 1.0", "part = 1.0", GROUPS),
+    Mutant("stats/groups.py", "else units.least(self.units[contrast.other])", "else units", GROUPS),
+    Mutant("stats/groups.py", "if n != contrast.group and contrast.other in", "if contrast.other in", GROUPS),
+    Mutant("stats/groups.py", "sums[self.every, 0] > 0", "sums[self.every, 0] >= 0", GROUPS),
+    Mutant("stats/groups.py", "self.at) or len(self.every) <= len(self.at)):", "self.at)):", GROUPS),
+    Mutant("stats/groups.py", "(PROMPTS, ITEMS) and units.n < FEWEST", "(PROMPTS, ITEMS) and units.n < 0", GROUPS),
+    Mutant("stats/groups.py", "self.sums[own] if alone else self.by_cluster(own)", "self.sums[own]", GROUPS),
+    Mutant("stats/groups.py", "common = shared[codes[at]] & (len(pool) > 1)", "common = shared[codes[at]]", GROUPS),
+    Mutant("stats/groups.py", "return test.spread()", "return test.to_mean(self.names[0])", GROUPS),
+    Mutant("families/kit/questions.py", "return ours.take(here), theirs.take(there)", "return ours, theirs", PAIRING),
+    Mutant("families/kit/questions.py", "n_missing=n_all - n)", "n_missing=0)", PAIRING),
+    Mutant("families/kit/questions.py", "yield from corrected(rows) if isinstance(batch, Sequence) else rows",
+           "yield from rows", PAIRING),
+    Mutant("families/kit/questions.py", "ours.obstacle(theirs)", "ours.obstacle(ours)", PAIRING),
 )  # fmt: skip
 
 

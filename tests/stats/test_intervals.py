@@ -188,3 +188,10 @@ def test_a_share_that_is_counted_has_the_interval_of_its_draws() -> None:
     """The gate's plan asks what interval 3 of 30 would have; n draws vary as n − 1 items do."""
     ends = count_interval(catalog.find("measures", "any_negative"), 3, 30, 0.95)
     assert ends == pytest.approx(wilson_interval(0.1, 29.0, 29, 0.95))
+
+
+def test_a_measure_may_need_more_units_than_others_for_an_interval() -> None:
+    measure, draws = catalog.find("measures", "lms"), np.random.default_rng(0).normal(80, 5, 1000)
+    low, _, note = interval_of(measure, 9, 80.0, draws, Settings())
+    assert np.isnan(low) and "9 independent items" in note and "10" in note
+    assert interval_of(measure, 10, 80.0, draws, Settings())[0] < 80

@@ -55,6 +55,7 @@ class Measure:
             noise always moves to one side (and for all one-sided measures). `log`: corrected, on the scale of logarithms,
             for a positive measure of spread. `share`: Wilson's interval with the error of the resamples, for a value from 0
             to the end of its range (and for all proportions).
+        fewest: Independent units without which there is no interval, where the usual number covers the truth too rarely.
         proportion: The value is this number times a share of the items, so an exact interval exists where no resample
             differs.
         stratum: The column within which items are resampled.
@@ -88,6 +89,7 @@ class Measure:
     leans: bool = False
     test: Test | None = None
     interval: Interval = "percentile"
+    fewest: int = 1
     proportion: float | None = None
     stratum: str = DEFAULT_STRATUM
     weighted: bool = False
@@ -263,7 +265,7 @@ TEXT: Check = (_is_text, "a text that is not empty")
 NAME: Check = (_or_none(_is_text), "a name or None")
 NUMBER: Check = (_or_none(_is_number), "a number or None")
 FLAG: Check = (lambda value: isinstance(value, bool), "True or False")
-VERSION: Check = (lambda value: type(value) is int and value > 0, "a positive integer")
+COUNT: Check = (lambda value: type(value) is int and value > 0, "a positive integer")
 NAMES: Check = (_is_names, "a tuple of names")
 MEASURE_TYPES: dict[str, Check] = {
     "reads": (lambda value: _is_names(value) and bool(value), "a tuple of names, such as ('stereo', 'anti')"),
@@ -277,6 +279,7 @@ MEASURE_TYPES: dict[str, Check] = {
     "leans": FLAG,
     "test": _one_of(*get_args(Test), None),
     "interval": _one_of(*get_args(Interval)),
+    "fewest": COUNT,
     "proportion": NUMBER,
     "stratum": TEXT,
     "weighted": FLAG,
@@ -293,12 +296,12 @@ MEASURE_TYPES: dict[str, Check] = {
     "spread_of": NAMES,
     "difference_of": NAME,
     "per_seed": FLAG,
-    "version": VERSION,
+    "version": COUNT,
     "variant_of": NAME,
 }
 SCORER_TYPES: dict[str, Check] = {
     "view": TEXT,
     "cites": TEXT,
-    "version": VERSION,
+    "version": COUNT,
     "variant_of": NAME,
 }

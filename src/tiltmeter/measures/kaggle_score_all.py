@@ -14,6 +14,7 @@ MEASURE = Measure(
     role="part",
     neutral=None,
     range=(0.0, 1.0),
+    interval="share",
     variant_of="kaggle_score",
     cites="Borkan et al. (2019), Nuanced Metrics for Measuring Unintended Bias with Real Data for Text Classification, WWW.",
 )

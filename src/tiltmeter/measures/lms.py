@@ -15,6 +15,7 @@ MEASURE = Measure(
     range=(0.0, 100.0),
     unit="%",
     stratum="target",
+    fewest=10,
     cites="Nadeem, Bethke and Reddy (2021), StereoSet, ACL.",
 )
 

@@ -118,8 +118,9 @@ def interval_of(
     if is_share and (is_constant or is_counted or units.n >= FEWEST):
         note = f"exact interval, {CONSTANT}" if is_constant else note
         return *_of_share(measure, units, value, defined, settings), note
-    if units.n < FEWEST:
-        return *NONE, f"no interval: {units.n} independent items; at least {FEWEST} are needed"
+    fewest = max(FEWEST, measure.spec.fewest)
+    if units.n < fewest:
+        return *NONE, f"no interval: {units.n} independent {units.called}; at least {fewest} are needed"
     ends = _from_draws(measure, value, defined, units.widening(settings.confidence), settings)
     return *_with_neutral(ends, measure, p, settings), note
 
