@@ -7,9 +7,12 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from threading import Event
 
 YOUNG_OBJECTS = 50_000
 """Objects that a command makes before new ones are looked at; Python's own number is 700 to 2,000."""
+
+_is_command = Event()
 
 
 @cache
@@ -18,6 +21,7 @@ def collect_less() -> None:
 
     Objects that `freeze_imports` exempts, and those that exist when the process ends, are never looked at.
     """
+    _is_command.set()
     gc.set_threshold(YOUNG_OBJECTS)
     atexit.register(gc.freeze)  # else Python looks for garbage at its end, for a second
 
@@ -32,7 +36,7 @@ def freeze_imports(step: str) -> None:
     Args:
         step: What has just imported modules. It is done once for each, and before there is a model, whose cycles would stay.
     """
-    if collect_less.cache_info().currsize:
+    if _is_command.is_set():
         gc.collect()
         gc.freeze()
 
