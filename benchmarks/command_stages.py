@@ -92,14 +92,13 @@ VARIANTS = {
     "one reader": Variant(f"{READERS}1"),
     "two readers": Variant(f"{READERS}2"),
     "eight readers": Variant(f"{READERS}8"),
-    "one thread for estimates": Variant(
-        "import importlib; importlib.import_module('tiltmeter.families.pairs.estimate').MOST_THREADS = 1"
-    ),
+    "one thread for estimates": Variant("from tiltmeter.families.kit import questions; questions.MOST_THREADS = 1"),
     "one thread for BLAS": Variant(environment={"OPENBLAS_NUM_THREADS": "1"}),
     "GPU emptied before estimates": Variant(EMPTIED),
     "kernels loaded at once": Variant(environment={"CUDA_MODULE_LOADING": "EAGER"}),
 }
-"""The command in other ways. `as before` is all but single looks at the model and the first reading of logits."""
+"""The command in other ways. `as before` lacks all changes since the third visit but the identity that is computed once, and
+the first reading of logits."""
 
 
 def whole_command(

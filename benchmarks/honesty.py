@@ -38,9 +38,9 @@ from honesty_cells import CELLS
 from honesty_tally import Facts as Row
 from honesty_tally import Tally, added, measures_of, tallies, truths
 from neutral_data.kit import Cell
+from tiltmeter.families.kit import questions
 from tiltmeter.families.labels import estimands
 from tiltmeter.families.labels.facts import Facts
-from tiltmeter.families.pairs import estimate as pairs_estimate
 from tiltmeter.stats import significance
 
 MOST_ALARMS, LEAST_COVERAGE = 0.07, 0.92
@@ -121,7 +121,7 @@ def start_process() -> None:
     significance.SHUFFLES = 999  # as many as a simulation needs
     estimands.CURVE = ()  # the same measures at other thresholds, as those at an equal rate are
     estimands.called_of = called_at_half
-    pairs_estimate.MOST_THREADS = 1
+    questions.MOST_THREADS = 1
 
 
 def simulate(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -14,10 +15,13 @@ from tiltmeter import Settings, catalog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from honesty import again_of, merged, rows_of_work
+from honesty import again_of, merged, rows_of_work, start_process
 from honesty_cells import CELLS
 from honesty_tally import Tally, rows_of, tallies
 from neutral_data.kit import Cell
+from tiltmeter.families.kit import questions
+from tiltmeter.families.labels import estimands
+from tiltmeter.stats import significance
 from tiltmeter.stats.estimates import Estimate
 
 SMALLEST = {(cell.family, cell.kind, cell.design): cell for cell in sorted(CELLS, key=lambda cell: -cell.n)}
@@ -75,3 +79,13 @@ def test_only_measures_beyond_the_limits_are_simulated_again() -> None:
     rows = rows_of_work(work, stored)
     assert [row["measure"] for row in rows] == list(names) and set(work.tally) == {"mean_preference"}
     assert [row["simulations"] for row in rows] == [10, 2, 10, 10, 10] and rows[0] is stored[0]
+
+
+def test_a_process_of_simulations_estimates_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is a process for each core already."""
+    places = (questions, "MOST_THREADS"), (estimands, "CURVE"), (estimands, "called_of"), (significance, "SHUFFLES")
+    for module, name in places:
+        monkeypatch.setattr(module, name, None)
+    with warnings.catch_warnings():
+        start_process()
+    assert questions.MOST_THREADS == 1 and significance.SHUFFLES == 999

@@ -33,6 +33,32 @@ def test_objects_of_a_users_process_are_not_frozen() -> None:
     assert shown_by("freeze_imports('libraries'); print(gc.get_freeze_count())") == ["0"]
 
 
+def test_objects_of_a_user_who_froze_some_are_not_frozen() -> None:
+    code = "gc.freeze(); kept = [[] for _ in range(1000)]; before = gc.get_freeze_count()\n"
+    assert shown_by(f"{code}freeze_imports('libraries'); print(gc.get_freeze_count() == before)") == ["True"]
+
+
+def test_garbage_is_not_frozen() -> None:
+    code = (
+        "import weakref\n"
+        "class Cycle: pass\n"
+        "collect_less(); cycle = Cycle(); cycle.itself = cycle; alive = weakref.ref(cycle)\n"
+        "del cycle; freeze_imports('a'); print(alive())\n"
+    )
+    assert shown_by(code) == ["None"]
+
+
+def test_a_command_frees_its_first_model() -> None:
+    """Its weights must not stay in memory beside those of the next."""
+    code = (
+        "import weakref, tiltmeter\n"
+        "def loaded():\n"
+        "    model = tiltmeter.load_model('plumb-clm', device='cpu'); return weakref.ref(model.module)\n"
+        "collect_less(); module = loaded(); gc.collect(); print(gc.get_freeze_count() > 0, module())\n"
+    )
+    assert shown_by(code) == ["True", "None"]
+
+
 def test_a_command_freezes_what_each_step_imports_once() -> None:
     code = (
         "def counts(step):\n"

@@ -158,7 +158,6 @@ def load_parts(
         module = wrapper.around(module.to(place).eval(), tokenizer, kind == "causal")
     with timed("hash"):
         identity = source.identity(kind, precision, place, digests, quantize)
-    freeze_imports("model")
     facts = (
         unused
         | about
@@ -258,6 +257,9 @@ def _load_weights(
     if files[0].suffix == ".safetensors":
         options = {**options, "use_safetensors": True}
     options = {**options, "output_loading_info": True, "ignore_mismatched_sizes": True}
+    with timed("import"), suppress(Exception):  # while weights are read; building the model reports what goes wrong
+        class_of(auto, options["config"])
+    freeze_imports("model")
     module, info = _of_early_weights(auto, name, folder, options, files, place) or from_pretrained(
         auto, name, folder, **options
     )
@@ -270,8 +272,6 @@ def _of_early_weights(
     auto: str, name: str, folder: Path, options: dict[str, Any], files: list[Path], place: str
 ) -> tuple[Any, Any] | None:
     """The module of weights that were read before; None without them. Loading as usual reports what goes wrong."""
-    with timed("import"), suppress(Exception):  # while weights are read; building the model reports what goes wrong
-        class_of(auto, options["config"])
     tensors = take(files, place)
     if tensors:
         with suppress(ModelError):

@@ -219,18 +219,22 @@ def p_values(
     rng: np.random.Generator,
     settings: Settings,
 ) -> list[float]:
-    """p of each of several samples of the same items: by the measure's own test if it has one, else by exchanging sides."""
+    """p of each of several samples of the same items: by the measure's own test if it has one, else by exchanging sides.
+
+    All samples have the same random numbers, so that p of one does not depend on the others.
+    """
     neutral = neutral_of(measure)
     if np.isnan(neutral):
         return [neutral] * len(samples)
     if has_exact_test(measure) and samples[0].cluster is None:
         return [binomial_p(*wins_and_losses(measure, sample)) for sample in samples]
-    if measure.spec.test == "permutation":
-        return [
-            permutation_p(value, permuted(measure, sample, rng, settings.resamples), neutral)
-            for value, sample in zip(values, samples, strict=True)
-        ]
     start = rng.bit_generator.state
+    if measure.spec.test == "permutation":
+        p = []
+        for value, sample in zip(values, samples, strict=True):
+            rng.bit_generator.state = start
+            p.append(permutation_p(value, permuted(measure, sample, rng, settings.resamples), neutral))
+        return p
     swapped = exchange_together(measure, samples, sides, rng, settings.resamples)
     if measure.spec.is_one_sided:  # never exactly neutral by chance, so distances from neutral count
         centres = [neutral] * len(samples)

@@ -61,13 +61,13 @@ def estimate_samples(
         p = [bootstrap_test(measure, units, *known, settings) for known in zip(values, draws, strict=True)]
     else:
         p = p_values(measure, samples, values, sides or ("", ""), streams[1], settings)
-    found = []
-    for n, (known, sample) in enumerate(zip(rows, samples, strict=True)):
-        row = known
+    estimates = []
+    for n, (blank, sample) in enumerate(zip(rows, samples, strict=True)):
+        row = blank
         if not np.isnan(values[n]):
-            row = with_interval(replace(known, value=values[n], p=p[n]), measure, units, draws[n], settings)
-        found.append(Measured(row, draws[n], sample, of_parts[:, n]))
-    return found
+            row = with_interval(replace(blank, value=values[n], p=p[n]), measure, units, draws[n], settings)
+        estimates.append(Measured(row, draws[n], sample, of_parts[:, n]))
+    return estimates
 
 
 def compare_samples(
@@ -94,5 +94,5 @@ def compare_samples(
         return paired_difference(row, values, draws, measure, settings, units=units, exchanged=exchanged)
     ours, theirs = (sides_of(measure, sample) > 0 for sample in samples)
     discordant = int((ours & ~theirs).sum()), int((theirs & ~ours).sum())
-    found = paired_difference(row, values, draws, measure, settings, binomial_p(*discordant), units)
-    return with_exact_ends(found, discordant, measure.spec.whole, settings.confidence)
+    difference = paired_difference(row, values, draws, measure, settings, binomial_p(*discordant), units)
+    return with_exact_ends(difference, discordant, measure.spec.whole, settings.confidence)

@@ -96,6 +96,16 @@ def test_a_group_has_the_sentences_of_an_occupation_that_are_its_own(tmp_path: P
     assert rows["value"].tolist() == pytest.approx(differences["value"].tolist())
 
 
+def test_p_of_a_model_does_not_depend_on_the_models_beside_it(tmp_path: Path) -> None:
+    expected = {"florist": 60.0, "plumber": 40.0, "baker": 45.0, "guard": 50.0, "nurse": 55.0, "miner": 52.0}
+    first = answers_of(tmp_path, expected)
+    second = first.renamed("m", "other")
+    alone = tiltmeter.estimate(second, resamples=200)
+    beside = tiltmeter.estimate(tiltmeter.Answers.concat([first, second]), resamples=200)
+    assert alone.set_index("measure").loc["occupation_r", "p"].max() > 0.05
+    pd.testing.assert_frame_equal(beside[beside["model"] == "other"].reset_index(drop=True), alone)
+
+
 def test_scores_that_are_no_log_probabilities_give_no_percentages(tmp_path: Path) -> None:
     table = tiltmeter.estimate(answers_of(tmp_path, dict.fromkeys(OCCUPATIONS, 30.0), "aul"), by="all", resamples=100)
     assert not {"occupation_r", "occupation_slope"} & set(table["measure"])

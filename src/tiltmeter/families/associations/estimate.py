@@ -66,8 +66,7 @@ def compare(
     """
     ours, theirs = answers.where(model=first), answers.where(model=second)
     for benchmark in (name for name in ours.benchmarks if name in theirs.benchmarks):
-        here, there = (part.where(benchmark=benchmark) for part in (ours, theirs))
-        yield from _rows(here, there, measures, settings)
+        yield from _rows(ours.where(benchmark=benchmark), theirs.where(benchmark=benchmark), measures, settings)
 
 
 def _estimated(cell: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate | list[Estimate]]:
@@ -139,8 +138,8 @@ def _averages(
     """The mean |d| of the sets of tests that papers report, over the targets that both models have."""
     for scorer in dict.fromkeys(ours["scorer"]):
         first, second = (effects(table[table["scorer"] == scorer]) for table in (ours, theirs))
-        both = {name: with_common_items(test, second[name]) for name, test in first.items() if name in second}
-        defined = {name: pair for name, pair in both.items() if all(test.is_defined for test in pair)}
+        pairs = {name: with_common_items(test, second[name]) for name, test in first.items() if name in second}
+        defined = {name: pair for name, pair in pairs.items() if all(test.is_defined for test in pair)}
         for domain, names in averages.items():
             run = [defined[name] for name in names if name in defined]
             if len(run) > 1:
@@ -171,8 +170,8 @@ def _average(row: Difference, run: Sequence[tuple[TestQuestion, TestQuestion]], 
 
 def _variances(ours: Sequence[WordQuestion], theirs: Sequence[WordQuestion], settings: Settings) -> Iterator[Difference]:
     """Variances over the groups of each domain, of the words that both models have."""
-    known = {question.subject: question for question in theirs}
-    pairs = [with_common_items(question, known[question.subject]) for question in ours if question.subject in known]
+    reference = {question.subject: question for question in theirs}
+    pairs = [with_common_items(question, reference[question.subject]) for question in ours if question.subject in reference]
     sides = ([pair[side] for pair in pairs] for side in (0, 1))
     for row, other in zip(*(variances(questions, settings) for questions in sides), strict=True):
         yield Difference(

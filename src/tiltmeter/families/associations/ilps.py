@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiltmeter import catalog
 from tiltmeter.benchmarks.kit.association import AssociationBenchmark, Group, WordSet
@@ -74,11 +75,16 @@ class AttributeQuestion(WordQuestion):
         """The increases of the attributes."""
         return self.cell.values_of(self.cell.sets[0])
 
+    @property
+    def texts(self) -> NDArray[np.object_]:
+        """The attributes that have values."""
+        return self.cell.columns["text"][self.cell.complete]
+
     def variance(self, row: Estimate, questions: Sequence[AttributeQuestion], settings: Settings) -> Estimate:
         """Fill in the variance over groups of their means over the attributes that all groups share."""
-        known = [dict(zip(one.cell.columns["text"][one.cell.complete], one.values, strict=True)) for one in questions]
-        texts = dict.fromkeys(text for one in questions for text in one.cell.columns["text"])
-        scores = np.array([[values.get(text, np.nan) for text in texts] for values in known])
+        texts = dict.fromkeys(text for question in questions for text in question.cell.columns["text"])
+        increases = [dict(zip(question.texts, question.values, strict=True)) for question in questions]
+        scores = np.array([[values.get(text, np.nan) for text in texts] for values in increases])
         return domain_estimate(row, scores, settings)
 
     def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,9 +11,6 @@ from tiltmeter.families.associations.facts import Facts, Floats, fact
 from tiltmeter.measures.ilps_kurita import ilps_kurita
 from tiltmeter.probes.templates import GROUP, TemplateProbe
 from tiltmeter.probes.views import Query
-
-if TYPE_CHECKING:
-    pass
 
 LOST = "a word that the vocabulary cannot spell, or a template that does not fit"
 MEASURE = "ilps_kurita"

@@ -57,9 +57,9 @@ def ask_seat(probe: EmbeddingProbe | StaticProbe, tests: Sequence[AssociationTes
             facts.rows += [
                 fact(
                     "seat", probe.label, domain=test.domain, test=test.name, set=side, category=words.category, text=text,
-                    quantity=QUANTITY, value=float(value), usable=bool(there), reason=vectors.reasons.get(at[text]),
+                    quantity=QUANTITY, value=float(value), usable=bool(is_usable), reason=vectors.reasons.get(at[text]),
                 )
-                for text, value, there in zip(words.examples, of_words, keep, strict=True)
+                for text, value, is_usable in zip(words.examples, of_words, keep, strict=True)
             ]  # fmt: skip
     return facts
 
@@ -118,8 +118,8 @@ class TestQuestion(WordQuestion):
 
     def compared(self, row: Difference, theirs: TestQuestion, settings: Settings) -> Difference:
         """Compare two models on the same targets, which are drawn for both."""
-        both = (self, theirs)
-        values, draws = [one.value for one in both], [one.draws(settings) for one in both]
+        sides = (self, theirs)
+        values, draws = [side.value for side in sides], [side.draws(settings) for side in sides]
         return paired_difference(row, values, draws, self.measure, settings)
 
 

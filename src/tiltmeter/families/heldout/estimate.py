@@ -126,13 +126,13 @@ def reads_annotations(measure: Entry) -> bool:
 
 def questions_of(answers: Answers, lines: Lines, measures: Sequence[Entry]) -> Iterator[LineQuestion | list[LineQuestion]]:
     """Every measure of all lines; measures of annotated lines also of the lines about each group, tested together."""
-    known = annotated(answers, lines.benchmark, lines.rows)
-    noted = None if known is None else replace(lines, rows=known)
+    annotated_rows = annotated(answers, lines.benchmark, lines.rows)
+    annotated_lines = None if annotated_rows is None else replace(lines, rows=annotated_rows)
     for measure in measures:
-        of_measure = noted if reads_annotations(measure) else lines
+        of_measure = annotated_lines if reads_annotations(measure) else lines
         if of_measure is not None:
             yield LineQuestion(of_measure, measure, "all", "all")
-            parts = groups_of(known).items() if known is not None and reads_annotations(measure) else ()
+            parts = groups_of(of_measure.rows).items() if of_measure is annotated_lines else ()
             yield [LineQuestion(replace(lines, rows=rows), measure, "group", name) for name, rows in parts]
 
 

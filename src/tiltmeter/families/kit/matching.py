@@ -20,9 +20,9 @@ def of_two_models(
     cells: Iterable[Cell], first: str, second: str, key: Callable[[Cell], Any] = lambda cell: cell.benchmark
 ) -> Iterator[tuple[Cell, Cell]]:
     """Go through the cells of the first model that have one of the second with the same key, and that one."""
-    known = list(cells)
-    reference = {key(cell): cell for cell in known if cell.model == second}
-    for ours in known:
+    all_cells = list(cells)
+    reference = {key(cell): cell for cell in all_cells if cell.model == second}
+    for ours in all_cells:
         if ours.model == first and key(ours) in reference:
             yield ours, reference[key(ours)]
 

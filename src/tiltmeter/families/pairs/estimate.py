@@ -54,8 +54,8 @@ def compare(
         for measure in measures:
             # An occupation is a mean over sentences: over those that both have scores for.
             ours, theirs = with_common_scores(*sides) if is_of_occupations(measure) else sides
-            first_asked, then_asked = (questions_of(paired, [measure], by, ours) for paired in (ours, theirs))
-            yield from compare_questions(first_asked, then_asked, settings)
+            our_questions, their_questions = (questions_of(paired, [measure], by, ours) for paired in (ours, theirs))
+            yield from compare_questions(our_questions, their_questions, settings)
 
 
 class PairQuestion(SampleQuestion):
@@ -157,9 +157,9 @@ def with_common_scores(ours: Paired, theirs: Paired) -> tuple[Paired, Paired]:
     """Both without the scores of the items that either model lacks a score of."""
     here, there = common_places(ours.labels.items, theirs.labels.items)
     ours, theirs = ours.take(here), theirs.take(there)
-    lost = np.any([np.isnan(paired.scores[side]) for paired in (ours, theirs) for side in SIDES], axis=0)
-    kept = (
-        replace(paired, scores={name: np.where(lost, np.nan, values) for name, values in paired.scores.items()})
+    is_lost = np.any([np.isnan(paired.scores[side]) for paired in (ours, theirs) for side in SIDES], axis=0)
+    ours, theirs = (
+        replace(paired, scores={name: np.where(is_lost, np.nan, values) for name, values in paired.scores.items()})
         for paired in (ours, theirs)
     )
-    return next(kept), next(kept)
+    return ours, theirs

@@ -148,10 +148,11 @@ def is_own(measure: Entry) -> bool:
 
 def own_parts(fills: Fills) -> Iterator[tuple[tuple[str, str], Fills]]:
     """The sentences about at least two of the groups: all, then those of each bias type, with `by` and `group`."""
-    known = fills.about_a_group()
-    types = known.groups["bias_type"].astype(str)
-    parts = [(("all", "all"), known)]
-    parts += [(("bias_type", name), known.take((types == name).to_numpy())) for name in sorted(types.unique())]
+    about_a_group = fills.about_a_group()
+    types = about_a_group.groups["bias_type"].astype(str)
+    parts = [(("all", "all"), about_a_group)]
+    for name in sorted(types.unique()):
+        parts.append((("bias_type", name), about_a_group.take((types == name).to_numpy())))
     yield from ((label, part) for label, part in parts if part.groups["target"].nunique() == len(part.probability) == 2)
 
 
@@ -177,5 +178,5 @@ def pairs_of(fills: Fills, measure: Entry) -> tuple[list[Pair], str]:
 
 def ranked_among_candidates(rows: pd.DataFrame) -> bool:
     """Return whether terms were ranked among the listed terms only, in any of the estimates that have a value."""
-    known = rows[rows["value"].notna()]
-    return any(details_of(row).get("ranked_among") == CANDIDATES for row in known.to_dict("records"))
+    with_value = rows[rows["value"].notna()]
+    return any(details_of(row).get("ranked_among") == CANDIDATES for row in with_value.to_dict("records"))
