@@ -58,6 +58,32 @@ def test_a_difference_is_found_and_chance_is_not(clusters: bool) -> None:
     assert np.isnan(made(1, clusters).p(Contrast(measure("mean_score")))), "one group alone has no test"
 
 
+def test_clusters_of_rows_that_count_nothing_are_left_out_of_tests() -> None:
+    sums = np.repeat([[2.0, 1.0, 0.0]], 12, axis=0)
+    sums[10:] = 0
+    rows = Rows(sums, COLUMNS, ("here",), Clusters(np.arange(12), "articles", np.zeros(12, dtype=bool)))
+    groups = rows.groups({"a": np.arange(5), "b": np.arange(5, 12)}, SETTINGS)
+    assert groups.pieces.n_clusters.tolist() == [5, 5] and [units.n for units in groups.units] == [5, 5]
+
+
+def test_a_cluster_that_alone_is_shared_is_drawn_with_the_others() -> None:
+    sums = np.stack([np.full(12, 2.0), np.ones(12), np.arange(12) % 6 == 0], axis=1)
+    codes, shared = np.array([0, 1, 2, 3, 4, 5, 0, 6, 7, 8, 9, 10]), np.arange(11) == 0
+    rows = Rows(sums, COLUMNS, ("here",), Clusters(codes, "articles", shared))
+    groups = rows.groups({"a": np.arange(6), "b": np.arange(6, 12)}, SETTINGS)
+    assert set(groups.draws[:, 0, 2]) >= {0.0, 1.0, 2.0}  # else it would be in every draw, once
+
+
+def test_a_variance_over_groups_of_one_row_each_has_no_interval() -> None:
+    contrast, row = Contrast(measure("score_variance"), "total"), Estimate(*["x"] * 7)
+    sums = np.stack([np.full(12, 2.0), np.linspace(0, 2, 12), np.zeros(12)], axis=1)
+    rows = Rows(sums, COLUMNS, ("here",))
+    lone = rows.groups({str(n): np.array([n]) for n in range(6)}, SETTINGS).estimated(row, contrast)
+    assert np.isnan(lone.low) and "fewer than 5" in lone.note
+    pairs = rows.groups({str(n): np.array([n, n + 6]) for n in range(6)}, SETTINGS).estimated(row, contrast)
+    assert np.isfinite(pairs.low)
+
+
 def test_a_whole_is_made_of_the_draws_of_its_groups() -> None:
     groups = made(2, clusters=True)
     whole = groups.together("all")
