@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 
@@ -30,7 +31,9 @@ def go(planned: Plan, ledger: Ledger, models: Sequence[str], look: Look, store: 
                 worker.other_kinds = EVERY_KIND if None in others else frozenset(kind for kind in others if kind)
                 with getattr(worker.model, "unchanged", nullcontext)():  # so its identity is computed once
                     _ask(worker, worker.open_cells(), watch_of)
-                worker.model = None  # the next one needs its memory
+                worker.model = None
+                if worker is not workers[-1]:  # which needs its memory, also where it lies in a cycle of references
+                    gc.collect()
             look(planned.of(worker.name))
 
 
