@@ -73,9 +73,9 @@ class Question(ABC):
     def in_common(self, theirs: Any) -> tuple[Self, Any, dict[str, Any]]:
         """Ask the same about what both models answered; with columns of the difference that say how much that is."""
 
-    @abstractmethod
     def lacking(self, by_whom: str = "") -> str:
         """Return why nothing can be computed; empty if it can. `by_whom` ends the sentence where models are compared."""
+        return ""
 
     @abstractmethod
     def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
