@@ -242,11 +242,6 @@ def _finished(questions: Sequence[Question], settings: Settings) -> dict[Questio
     return estimates
 
 
-def estimate_alone(question: Question, settings: Settings) -> Measured:
-    """Estimate one question."""
-    return _alike([question], settings)[0]
-
-
 def _alike(questions: Sequence[Question], settings: Settings) -> list[Measured]:
     if questions[0].lacking():
         return [Measured(question.blank) for question in questions]
