@@ -56,8 +56,7 @@ def test_a_ratio_by_several_seeds_is_no_surer_than_exchanging_texts_says(seed: i
     (row,) = (row for row in compare(both, "x", "y", [measure], (), settings) if row.scorer == "at 0.5")
     facts = aligned(*facts_of(both, [], True))
     pair = [
-        next(one for one in questions(of, [measure], ()) if one.cell.scorer == "at 0.5" and one.by != "threshold")
-        for of in facts
+        next(one for one in questions(of, [measure], ()) if one.cell.scorer == "at 0.5" and not one.is_point) for of in facts
     ]
     others, is_exact = pair[0].rows.exchanged(pair[1].rows, 400, generator(settings.seed, "exchanged", "mine", pair[0].by))
     assert row.p >= permutation_p(row.difference, others, 0.0, is_exact=is_exact)

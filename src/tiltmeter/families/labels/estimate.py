@@ -15,7 +15,7 @@ from tiltmeter.families.kit.answers import Answers
 from tiltmeter.families.kit.matching import common_places, of_two_models
 from tiltmeter.families.kit.questions import compare_questions, estimate_questions
 from tiltmeter.families.labels.facts import Bools, Facts, Floats, Ints, facts_of
-from tiltmeter.families.labels.questions import CELLS, CURVE, LabelQuestion
+from tiltmeter.families.labels.questions import CELLS, LabelQuestion
 from tiltmeter.stats.design import Design, generator
 from tiltmeter.stats.estimates import Difference, Estimate
 from tiltmeter.stats.seeds import SeededRows
@@ -55,7 +55,7 @@ def compare(
     for sides in of_two_models(facts_of(answers, _extra_columns(by), settings.clusters), first, second):
         both = aligned(*sides)
         draws, together = _draws(both[0], settings), [questions(facts, measures, by) for facts in both]
-        ours, theirs = (_batches((one for one in of_model if one.by != CURVE), draws) for of_model in together)
+        ours, theirs = (_batches((one for one in of_model if not one.is_point), draws) for of_model in together)
         yield from compare_questions(ours, theirs, settings)
 
 
@@ -162,7 +162,7 @@ def _domains(
         rows = np.flatnonzero(members.any(axis=0))
         with_rate = int((members & ~facts.truth).any(axis=1).sum())
         lacking = "" if with_rate > 1 else f"not computed: {with_rate} group(s) of {domain} have texts that are not toxic"
-        place = (scorer, "domain", domain) if threshold is None else (scorer, CURVE, f"{domain} {scorer}")
+        place = (scorer, "domain", domain) if threshold is None else (scorer, "threshold", f"{domain} {scorer}")
         counted, details = (int((~facts.truth[rows]).sum()), lacking), dict[str, Any](n_groups=with_rate)
         if threshold is not None:
             details |= {"domain": domain, "threshold": threshold}

@@ -30,8 +30,6 @@ from tiltmeter.stats.units import Units
 CELLS = 4_000_000
 """Weights held at once; a question about more texts than that allows gets fewer resamples, and says so."""
 CHANCE_NOTE = "mean over permutations within clusters, since texts of a cluster are not independent"
-CURVE = "threshold"
-"""The column whose groups are points of a curve, which are neither tested nor compared."""
 Place = tuple[str, str, str]
 """How texts are read, and the column and group that a number is about."""
 
@@ -84,6 +82,11 @@ class LabelQuestion(Question):
         reasons = json.dumps(dict(self.cell.reasons)) if self.cell.reasons else ""
         n_missing = self.cell.n_missing(self.by, self.group)
         return {"n": self.n, "n_missing": n_missing, "missing": reasons, "details": self.details}
+
+    @property
+    def is_point(self) -> bool:
+        """Return whether it is a point of a curve, which is neither tested nor compared."""
+        return "threshold" in self.details
 
     @property
     def subject(self) -> tuple[str, ...]:
@@ -139,7 +142,7 @@ class LabelQuestion(Question):
     def p(self, value: float, settings: Settings) -> float:
         """Compute the permutation p, only where groups are compared, and not for each point of a curve."""
         neutral = neutral_of(self.measure)
-        tested = {"member", "members"} & set(self.rows.fixed) and "called" in self.rows.varying and self.by != CURVE
+        tested = {"member", "members"} & set(self.rows.fixed) and "called" in self.rows.varying and not self.is_point
         if np.isnan(neutral) or not tested:
             return float("nan")
         if self.cell.clustered:
