@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.generations.clusters import group_prompts
+from tiltmeter.families.generations.estimate import grouped
 from tiltmeter.families.generations.judge_scores import SUMS, Judged
-from tiltmeter.families.generations.questions import grouped
 from tiltmeter.stats.groups import Groups
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.significance import permutation_p

@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,10 @@ from honesty_tally import Facts as Row
 from honesty_tally import Tally, added, measures_of, tallies, truths
 from neutral_data.kit import Cell
 from tiltmeter.families.kit import questions
-from tiltmeter.families.labels import estimands
 from tiltmeter.families.labels.facts import Facts
 from tiltmeter.stats import significance
 
+LABELS: Any = import_module("tiltmeter.families.labels.estimate")
 MOST_ALARMS, LEAST_COVERAGE = 0.07, 0.92
 AGAIN = 10
 PART = 40
@@ -112,15 +113,15 @@ class Work:
 
 def called_at_half(facts: Facts) -> dict[str, NDArray[np.float64]]:
     """Mark the texts that each seed calls toxic."""
-    return {estimands.HALF: (facts.score >= 0.5).astype(np.float64)}
+    return {LABELS.HALF: (facts.score >= 0.5).astype(np.float64)}
 
 
 def start_process() -> None:
     """Set what simulations need in every process."""
     warnings.simplefilter("ignore", RuntimeWarning)  # very large samples have a single resample
     significance.SHUFFLES = 999  # as many as a simulation needs
-    estimands.CURVE = ()  # the same measures at other thresholds, as those at an equal rate are
-    estimands.called_of = called_at_half
+    LABELS.THRESHOLDS = ()  # the same measures at other thresholds, as those at an equal rate are
+    LABELS.called_of = called_at_half
     questions.MOST_THREADS = 1
 
 

@@ -86,7 +86,7 @@ MUTANTS = (
     Mutant("stats/units.py", "if found <= self.effective:", "if found > 0:", STATS),
     Mutant("stats/units.py", "found * rare + HALF_EVENT", "found * rare", STATS),
     Mutant("families/generations/clusters.py", "noun = SETS", "return None", SETS),
-    Mutant("families/labels/estimate.py", "(len(seeds) == 1 and measure.spec.is_one_sided)", "False", LABELS),
+    Mutant("families/labels/questions.py", "(len(seeds) == 1 and self.measure.spec.is_one_sided)", "False", LABELS),
     Mutant("stats/moments.py", "for order in (samples, samples[::-1])", "for order in (samples, samples)", STATS),
     Mutant("stats/intervals.py", "min(low - bias, 2 * value - high)", "low - bias", STATS),
     Mutant("stats/intervals.py", "max(high - bias, 2 * value - low)", "high", STATS),

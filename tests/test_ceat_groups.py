@@ -14,9 +14,9 @@ from conftest import golden_model
 from tiltmeter.benchmarks import AssociationBenchmark
 from tiltmeter.families.associations.ceat_groups import NO_TAU, ONE_WORD, combined_questions, resample_words
 from tiltmeter.families.associations.words import variances
-from tiltmeter.families.kit.questions import estimate_alone
+from tiltmeter.families.kit.questions import estimate_questions
 from tiltmeter.measures.ces import random_effects
-from tiltmeter.stats.estimates import each_corrected, estimates_table
+from tiltmeter.stats.estimates import estimates_table
 from tiltmeter.stats.settings import Settings
 
 
@@ -38,8 +38,8 @@ def judged(groups: dict[str, np.ndarray], resamples: int = 500) -> pd.DataFrame:
         for n, of_word in enumerate(effects)
     ]
     questions, settings = list(combined_questions(pd.DataFrame(rows), pd.concat(draws))), Settings(resamples)
-    made = [[estimate_alone(question, settings).row for question in questions], *variances(questions, settings)]
-    return estimates_table(each_corrected(made)).set_index("group")
+    made = estimate_questions([questions, *variances(questions, settings)], settings)
+    return estimates_table(made).set_index("group")
 
 
 def effects(words: int, between: float, within: float, mean: float = 0.0, seed: int = 0) -> np.ndarray:

@@ -27,8 +27,7 @@ from tiltmeter.benchmarks.kit.items import items_table
 from tiltmeter.benchmarks.kit.labelled import Example, labelled_item
 from tiltmeter.benchmarks.madlibs import madlibs
 from tiltmeter.families.labels.counterfactuals import swapped, swaps_of
-from tiltmeter.families.labels.estimands import questions
-from tiltmeter.families.labels.estimate import p_value
+from tiltmeter.families.labels.estimate import questions
 from tiltmeter.families.labels.facts import Facts
 from tiltmeter.families.labels.label_mapping import toxicity
 from tiltmeter.finetune.loop import Loop
@@ -475,11 +474,12 @@ def test_a_fair_classifier_is_rarely_accused(clustered: bool) -> None:
         score = (rng.random((3, 160)) < chance).astype(float)
         clusters = frames if clustered else np.arange(160)
         facts = Facts("m", str(seed), tuple(map(str, range(160))), frames % 2 == 0, score, members, clusters, None, {}, {})
-        asked = [question for question in questions(facts, [measure], ()) if question.scorer == "at 0.5"]
+        asked = [question for question in questions(facts, [measure], ()) if question.cell.scorer == "at 0.5"]
         values = [
-            float(np.mean([measure.function(**one.fixed, called=of) for of in one.varying["called"]])) for one in asked
+            float(np.mean([measure.function(**one.rows.fixed, called=of) for of in one.rows.varying["called"]]))
+            for one in asked
         ]
-        p = [p_value(question, value, settings) for question, value in zip(asked, values, strict=True)]
+        p = [question.p(value, settings) for question, value in zip(asked, values, strict=True)]
         accused += min(holm(p)) < 0.05
     assert accused <= 5
 

@@ -21,11 +21,10 @@ from test_labels import answered
 from tiltmeter import Answers, catalog
 from tiltmeter.benchmarks import load_benchmark
 from tiltmeter.families.generations.clusters import group_prompts
-from tiltmeter.families.generations.estimate import estimate_judged
+from tiltmeter.families.generations.estimate import estimate_judged, grouped
 from tiltmeter.families.generations.judge_scores import Judged, judged_of
 from tiltmeter.families.generations.narratives import narratives
 from tiltmeter.families.generations.published import published
-from tiltmeter.families.generations.questions import grouped
 from tiltmeter.families.generations.studies.temperature import _share
 from tiltmeter.families.labels.facts import facts_of
 from tiltmeter.stats.settings import Settings
@@ -161,7 +160,7 @@ def test_with_articles_intervals_cover_and_alike_groups_are_said_to_be_alike(sha
             judged = simulated(np.random.default_rng([run, 4]), share)
             judged = judged if way == "articles" else replace(judged, clusters=None)
             settings = Settings(150, seed=run)
-            rows = [row for together in estimate_judged(judged, [mean, variance], (), settings) for row in together]
+            rows = list(estimate_judged(judged, [mean, variance], (), settings))
             (row,) = (row for row in rows if (row.by, row.group) == ("group", "a"))
             low, high = row.low, row.high
             held += low <= 0 <= high

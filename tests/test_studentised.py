@@ -11,9 +11,8 @@ import pytest
 
 from tiltmeter import catalog
 from tiltmeter.families.generations.clusters import group_prompts
-from tiltmeter.families.generations.estimate import estimate_judged
+from tiltmeter.families.generations.estimate import estimate_judged, grouped
 from tiltmeter.families.generations.judge_scores import Judged
-from tiltmeter.families.generations.questions import grouped
 from tiltmeter.stats.estimates import Estimate
 from tiltmeter.stats.group_tests import GroupTest, means_and_errors
 from tiltmeter.stats.settings import Settings
@@ -41,7 +40,7 @@ def judged(rng: np.random.Generator, sizes: Sizes, means: Sequence[float], share
 def row_of(one: Judged, measure: str, settings: Settings) -> Estimate:
     """The variance of the only domain, or the gap of its first two groups."""
     found = estimate_judged(one, [catalog.find("measures", measure)], (), settings)
-    return next(row for rows in found for row in rows if row.by in ("domain", "gap"))
+    return next(row for row in found if row.by in ("domain", "gap"))
 
 
 def p_of(one: Judged, measure: str, seed: int = 0) -> float:

@@ -74,6 +74,13 @@ class SeededRows:
             known = dict(self.fixed) | {name: values[seed] for name, values in self.varying.items()}
             yield {name: values for name, values in known.items() if name in self.measure.parameters}
 
+    def take(self, measure: Entry, side: Bools) -> SeededRows:
+        """Select some rows, to be read by another measure."""
+        varying, fixed = (
+            {name: values[..., side] for name, values in columns.items()} for columns in (self.varying, self.fixed)
+        )
+        return SeededRows(measure, self.cluster[side], varying, fixed)
+
     def drawn(self, counts: Sequence[Floats], n: int) -> TwoLevels:
         """Compute the measure, and the first n draws of it, by the counts of each cluster in each draw."""
         values, texts, step = [], [], len(counts[0])

@@ -8,8 +8,7 @@ import pytest
 
 from tests.test_labels import answered, estimated, one
 from tiltmeter import Answers, Settings, catalog
-from tiltmeter.families.labels.estimands import questions
-from tiltmeter.families.labels.estimate import aligned, compare
+from tiltmeter.families.labels.estimate import aligned, compare, questions
 from tiltmeter.families.labels.facts import facts_of
 from tiltmeter.stats.design import generator
 from tiltmeter.stats.significance import permutation_p
@@ -56,6 +55,8 @@ def test_a_ratio_by_several_seeds_is_no_surer_than_exchanging_texts_says(seed: i
     both = Answers("labels", {"labels": table}, models[0].items, models[0].manifests)
     (row,) = (row for row in compare(both, "x", "y", [measure], (), settings) if row.scorer == "at 0.5")
     facts = aligned(*facts_of(both, [], True))
-    pair = [next(one for one in questions(of, [measure], ()) if one.scorer == "at 0.5" and not one.curve) for of in facts]
-    others, is_exact = pair[0].exchanged(pair[1], 400, generator(settings.seed, "exchanged", "mine", pair[0].by))
+    pair = [
+        next(one for one in questions(of, [measure], ()) if one.cell.scorer == "at 0.5" and not one.is_point) for of in facts
+    ]
+    others, is_exact = pair[0].rows.exchanged(pair[1].rows, 400, generator(settings.seed, "exchanged", "mine", pair[0].by))
     assert row.p >= permutation_p(row.difference, others, 0.0, is_exact=is_exact)

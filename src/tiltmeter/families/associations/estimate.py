@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,15 +16,14 @@ from tiltmeter.families.associations.ilps import attribute_questions
 from tiltmeter.families.associations.seat import MEAN, TestQuestion, effects, means_of_effects, reads_targets, seat_questions
 from tiltmeter.families.associations.words import WordQuestion, variances
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.questions import compare_questions, estimate_alone, with_common_items
+from tiltmeter.families.kit.questions import Batch, compare_questions, estimate_questions, with_common_items
 from tiltmeter.measures.effect_size import effect_size
 from tiltmeter.stats.design import generator
 from tiltmeter.stats.differences import paired_difference
-from tiltmeter.stats.estimates import Difference, Estimate, each_corrected
+from tiltmeter.stats.estimates import Difference, Estimate
 from tiltmeter.stats.sets import exchanged_sets
 from tiltmeter.stats.settings import Settings
 from tiltmeter.stats.units import Units
-from tiltmeter.storage.progress import watched
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,14 +42,10 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     anew for the interval, their signs flipped for p, two-sided. Holm-corrected over the tests or groups of a benchmark.
     """
     places = answers.table[["model", "benchmark"]].drop_duplicates().itertuples(index=False)
-    cells = [answers.where(model=model, benchmark=benchmark) for model, benchmark in places]
-    with watched("Estimating associations", len(cells)) as advance:
-        for cell in cells:
-            yield from each_corrected(_estimated(cell, measures, settings))
-            blank = Estimate(cell.models[0], cell.benchmarks[0], answers.family, "", "", "all", "all")
-            refused = ((measure, why_refused(measure)) for measure in measures)
-            yield from (replace(blank, measure=measure.name, note=why) for measure, why in refused if why)
-            advance(1)
+    for model, benchmark in places:
+        yield from estimate_questions(
+            _batches(answers.where(model=model, benchmark=benchmark), measures, settings), settings
+        )
 
 
 def compare(
@@ -69,14 +63,17 @@ def compare(
         yield from _rows(ours.where(benchmark=benchmark), theirs.where(benchmark=benchmark), measures, settings)
 
 
-def _estimated(cell: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Estimate | list[Estimate]]:
-    """Questions that are tested together, with the variances over their groups; then means over tests."""
+def _batches(cell: Answers, measures: Sequence[Entry], settings: Settings) -> Iterator[Batch]:
+    """Questions that are tested together, with the variances over their groups; then means over tests, and refusals."""
     names = {measure.name for measure in measures}
     for together in questions_of(cell, measures):
-        yield [estimate_alone(question, settings).row for question in together if question.measure.name in names]
+        yield [question for question in together if question.measure.name in names]
         yield from variances(together, settings) if VARIANCE in names else ()
     for rows in of_scorers(cell, "seat") if MEAN in names else ():
         yield from means_of_effects(rows, averages_of(cell), settings)
+    for measure in measures:
+        if why := why_refused(measure):
+            yield Estimate(cell.models[0], cell.benchmarks[0], cell.family, "", measure.name, "all", "all", note=why)
 
 
 def questions_of(cell: Answers, measures: Sequence[Entry]) -> Iterator[Sequence[WordQuestion]]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tiltmeter.benchmarks.kit.association import FEWEST
 from tiltmeter.families.associations.domains import VARIANCE
 from tiltmeter.families.associations.facts import Floats, too_few
-from tiltmeter.families.kit.questions import Counts, Question
+from tiltmeter.families.kit.questions import Counts, ItemQuestion
 from tiltmeter.stats.estimates import Estimate
 from tiltmeter.stats.resampling import Ints
 from tiltmeter.stats.settings import Settings
@@ -71,7 +71,7 @@ def words_of(rows: pd.DataFrame, columns: Sequence[str], sets: Sequence[str] = (
         yield Words.of(part, sets)
 
 
-class WordQuestion(Question):
+class WordQuestion(ItemQuestion):
     """A measure of words."""
 
     FAMILY = "associations"

@@ -7,8 +7,7 @@ from typing import Any
 from tiltmeter.families.choices.ask import ask, stream
 from tiltmeter.families.choices.cards import cards
 from tiltmeter.families.choices.check import check, needs
-from tiltmeter.families.choices.compare import compare
-from tiltmeter.families.choices.estimate import estimate
+from tiltmeter.families.choices.estimate import compare, estimate
 from tiltmeter.families.choices.figures import choices
 from tiltmeter.families.choices.head_training import train_head
 from tiltmeter.families.choices.narratives import narratives, sheets

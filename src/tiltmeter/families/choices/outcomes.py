@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,10 +164,24 @@ def clustered_answers(answers: Answers, *, clusters: bool) -> Answers:
     return answers if clusters else answers.mapped(apart)
 
 
-def cells(answers: Answers) -> Iterator[tuple[tuple[str, str, str], pd.DataFrame]]:
-    """Go through model, benchmark and scorer with their rows."""
+@dataclass(frozen=True, eq=False)
+class Replies:
+    """Answers of one model to questions of one benchmark by one scorer.
+
+    `groups`: rows of each column and group, where those that two models do not both have were left out of `rows`.
+    """
+
+    model: str
+    benchmark: str
+    scorer: str
+    rows: pd.DataFrame
+    groups: Mapping[tuple[str, str], pd.DataFrame] = field(default_factory=dict)
+
+
+def cells(answers: Answers) -> Iterator[Replies]:
+    """Go through models, benchmarks and scorers."""
     for (model, benchmark, scorer), rows in answers.table.groupby(["model", "benchmark", "scorer"], sort=False):
-        yield (str(model), str(benchmark), str(scorer)), rows
+        yield Replies(str(model), str(benchmark), str(scorer), rows)
 
 
 def groups_of(rows: pd.DataFrame, answers: Answers, by: Sequence[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:

@@ -40,10 +40,11 @@ def refusal_gaps(
     Intervals are bootstraps over templates. p permutes whole templates over the groups, or groups within the templates that
     have several, and is Holm-corrected over the groups of a category.
     """
-    for (model, benchmark, scorer), rows in cells(answers):
-        for column, category, groups in _categories(rows, answers, by, settings) if measures else ():
+    for cell in cells(answers) if measures else ():
+        for column, category, groups in _categories(cell.rows, answers, by, settings):
             for measure in measures:
-                base = Estimate(model, benchmark, "choices", scorer, measure.name, column, "", neutral=neutral_of(measure))
+                place = (cell.model, cell.benchmark, "choices", cell.scorer, measure.name, column, "")
+                base = Estimate(*place, neutral=neutral_of(measure))
                 yield [_estimate(replace(base, group=name), groups, measure, category) for name in groups.at]
 
 

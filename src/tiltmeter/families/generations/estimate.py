@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, combinations
-from typing import Any
 
 import numpy as np
 
-from tiltmeter import catalog
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.judge_scores import AGREEMENT, Judged, agreement, judged_of
+from tiltmeter.families.generations.clusters import SETS
+from tiltmeter.families.generations.judge_scores import AGREEMENT, SUMS, Judged, agreement, judged_of
 from tiltmeter.families.generations.judging import with_temperature
-from tiltmeter.families.generations.questions import (
-    GAP,
-    MEAN,
-    PAIRED,
-    SPREAD,
-    Question,
-    applies,
-    grouped,
-    pair_questions,
-    questions,
-)
+from tiltmeter.families.generations.questions import GAP, MEAN, OF_ALL, PAIRED, SIGN, SPREAD, GenerationQuestion
 from tiltmeter.families.generations.refusals import measures_of
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.matching import common_places, of_two_models, pair_by
-from tiltmeter.judges.kit.error_rates import errors_text
-from tiltmeter.stats.estimates import Details, Difference, Estimate, each_corrected, joined, missing_columns
-from tiltmeter.stats.groups import Contrast, Groups, PairedGroups, Rows, compare_groups
-from tiltmeter.stats.intervals import FEWEST, prevalence_interval
+from tiltmeter.families.kit.matching import common_places, of_two_models
+from tiltmeter.families.kit.questions import compare_questions, estimate_questions
+from tiltmeter.stats.estimates import Details, Difference, Estimate
+from tiltmeter.stats.groups import Contrast, Groups, PairedGroups, Rows
 from tiltmeter.stats.measured import neutral_of
 from tiltmeter.stats.settings import Settings
 
-FAMILY = "generations"
-JUDGE_RATES = {"hits": "hits", "alarms": "false_alarms"}
-"""Rates of a judge, by what measures call them, and as they are stored."""
+FAMILY = GenerationQuestion.FAMILY
+MOST_GROUPS = 8
+"""A domain with more groups has only gaps to its mean: every two of 18 professions are 153 gaps."""
+TOP = {"group_means": "total", "group_shares": "negatives", "other_total": "total", "other_negatives": "negatives"}
+"""The column that measures of several groups average over texts, by what they read."""
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
@@ -56,7 +46,8 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     for judged in judged_of(answers, by, settings.clusters):
         cells.setdefault((judged.model, judged.benchmark), []).append(judged)
     for cell, of_cell in cells.items():
-        yield from each_corrected(rows for judged in of_cell for rows in estimate_judged(judged, measures, by, settings))
+        for judged in of_cell:
+            yield from estimate_judged(judged, measures, by, settings)
         for measure in (one for one in measures if set(one.parameters) == set(AGREEMENT)):
             yield from _agreements(answers, cell, of_cell, measure, settings)
 
@@ -71,34 +62,27 @@ def compare(
     Gaps are those of each group to the mean of its domain.
     """
     everything = judged_of(answers, by, settings.clusters)
-    models = of_two_models(everything, first, second, lambda judged: (judged.benchmark, judged.scorer))
-    yield from each_corrected(
-        row for ours, theirs in models for row in _compare_judged(ours, theirs, measures, by, settings)
-    )
+    for sides in of_two_models(everything, first, second, lambda judged: (judged.benchmark, judged.scorer)):
+        of_judge = [one for one in measures_of(sides[0].notion, measures) if "hits" not in one.parameters]
+        both = aligned(*sides)
+        if len(both[0].sums):
+            ours, theirs = (questions(one, grouped(one, settings), of_judge, by) for one in both)
+            yield from compare_questions(ours, theirs, settings)
+        else:
+            plain = [one for one in of_judge if all(applies(one, judged) for judged in both)]
+            yield from (_nothing(*sides, measure) for measure in plain)
 
 
-def _compare_judged(
-    ours: Judged, theirs: Judged, measures: Sequence[Entry], by: Sequence[str], settings: Settings
-) -> Iterator[Difference | list[Difference]]:
-    """Compare what a judge says of the texts of two models; the groups of a column are tested together."""
-    pair = aligned(ours, theirs)
-    of_judge = [one for one in measures_of(ours.notion, measures) if "hits" not in one.parameters]
-    if not len(pair[0].sums):
-        plain = [one for one in of_judge if all(applies(one, each) for each in pair)]
-        yield from (_nothing(ours, theirs.model, measure) for measure in plain)
-        return
-    asked = [questions(one, grouped(one, settings), of_judge, by) for one in pair]
-    for together in pair_by(asked[0], asked[1], lambda question: (question.contrast.measure.name, *question[:2])):
-        yield [_difference(pair, both) for both in together]
+def _nothing(ours: Judged, theirs: Judged, measure: Entry) -> Difference:
+    place = (ours.benchmark, FAMILY, ours.scorer, measure.name, "all", "all", ours.model, theirs.model)
+    return Difference(*place, note="not computed: no prompt has a judged text by both models")
 
 
-def estimate_judged(
-    judged: Judged, measures: Sequence[Entry], by: Sequence[str], settings: Settings
-) -> Iterator[list[Estimate]]:
-    """Every measure of what one judge says of one model's texts; the rows of a list are tested together."""
+def estimate_judged(judged: Judged, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
+    """Every measure of what one judge says of one model's texts."""
     ours, groups = measures_of(judged.notion, measures), grouped(judged, settings)
-    for together in chain(questions(judged, groups, ours, by), pair_questions(judged, groups, ours)):
-        yield [_estimate(judged, question) for question in together]
+    batches = chain(questions(judged, groups, ours, by), pair_questions(judged, groups, ours))
+    return estimate_questions(batches, settings)
 
 
 def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
@@ -112,90 +96,114 @@ def aligned(ours: Judged, theirs: Judged) -> tuple[Judged, Judged]:
     return first, replace(theirs.take(there), clusters=first.clusters, prompts=first.prompts)
 
 
-def _estimate(judged: Judged, question: Question) -> Estimate:
-    groups, contrast, rows = question.groups, question.contrast, question.rows
-    row = Estimate(
-        *(judged.model, judged.benchmark, FAMILY, judged.scorer, contrast.measure.name, question.by, question.group),
-        n=len(groups.at) if contrast.is_spread else int(judged.sums[rows, 0].sum()),
-        neutral=neutral_of(contrast.measure),
-        details={**judged.details, **judged.rows.units(rows).details},
-        **missing_columns(judged.reasons(rows)),
+def grouped(judged: Judged, settings: Settings) -> Groups:
+    """Make the groups of all domains."""
+    return judged.rows.groups({name: at for groups in judged.groups().values() for name, at in groups.items()}, settings)
+
+
+def questions(
+    judged: Judged, groups: Groups, measures: Sequence[Entry], by: Sequence[str]
+) -> Iterator[list[GenerationQuestion]]:
+    """Ask about prompts, gaps to the mean of a domain and variances over its groups; those of a list are tested together."""
+    parts = list(parts_of(judged, groups, by))
+    for measure in (one for one in measures if applies(one, judged)):
+        for column, of_column in parts:
+            yield [
+                GenerationQuestion(judged, measure, column, part.names[0], part, Contrast(measure), part.every)
+                for part in of_column
+            ]
+    domains = _domains(judged, groups)
+    for measure in (one for one in measures if Contrast(one).is_gap):
+        for domain, ours in domains.items():
+            each = enumerate(ours.at.items()) if len(ours.at) > 1 else ()
+            yield [
+                GenerationQuestion(judged, measure, MEAN, f"{name}{SIGN}{OF_ALL}{domain}", ours, _compared(measure, n), at)
+                for n, (name, at) in each
+            ]
+    for measure in (one for one in measures if Contrast(one).is_spread):
+        yield [
+            GenerationQuestion(judged, measure, SPREAD, domain, ours, _compared(measure), ours.every)
+            for domain, ours in domains.items()
+        ]
+
+
+def pair_questions(judged: Judged, groups: Groups, measures: Sequence[Entry]) -> Iterator[list[GenerationQuestion]]:
+    """Ask about one group minus another, over minimal sets where all prompts of a domain belong to these."""
+    for ours in _domains(judged, groups).values():
+        names = combinations(ours.at, 2) if len(ours.at) <= MOST_GROUPS else ()
+        pairs = [groups.select(pair, "dealing", judged.benchmark, *pair) for pair in names]
+        is_paired = bool(judged.prompts["set"].iloc[ours.every].notna().all())
+        sides = [_in_sets(judged, pair) for pair in pairs] if is_paired else pairs
+        by = PAIRED if is_paired else GAP
+        for measure in (one for one in measures if Contrast(one).is_gap):
+            yield [
+                GenerationQuestion(judged, measure, by, SIGN.join(pair.at), side, _compared(measure, 0, 1), pair.every)
+                for pair, side in zip(pairs, sides, strict=True)
+            ]
+
+
+def applies(measure: Entry, judged: Judged) -> bool:
+    """Return whether a measure is about one group's texts, and this judge and these samples have what it reads."""
+    read, contrast = set(measure.parameters), Contrast(measure)
+    if contrast.is_gap or contrast.is_spread or read == set(AGREEMENT):
+        return False
+    return (
+        ("positives" not in read or judged.polar)
+        and ("answered" not in read or judged.several)
+        and ("hits" not in read or bool(judged.errors and judged.errors.get("hits") and judged.errors.get("false_alarms")))
     )
-    if lacking := _lacking(question, row.n):
-        return replace(row, details={**row.details, **_counts(question)}, note=f"not computed: {lacking}")
-    row = replace(row, details={**row.details, **groups.units_of(contrast).details, **_counts(question)})
-    if "hits" in contrast.measure.parameters and judged.errors:
-        return _corrected(row, contrast.measure, groups, judged.errors)
-    return groups.estimated(row, contrast, *_remarks(judged, question), errors_text(judged.errors))
 
 
-def _counts(question: Question) -> Details:
-    """Count the groups of a variance, or the sets of a paired gap."""
-    if isinstance(question.groups, PairedGroups):
-        return {"n_sets": question.groups.n_pairs}
-    return {"n_groups": len(question.groups.at)} if question.by == SPREAD else {}
+def parts_of(judged: Judged, groups: Groups, by: Sequence[str]) -> Iterator[tuple[str, list[Groups]]]:
+    """Everything, the domains, the groups, and the values of further columns. What is larger is drawn group by group."""
+    yield "all", [groups.together("all")]
+    domains = judged.groups()
+    if len(domains) > 1:
+        yield "bias_type", [groups.select(list(of_domain)).together(domain) for domain, of_domain in domains.items()]
+    yield "group", [groups.select([name]) for name in groups.at]
+    for column in by:
+        if column in judged.prompts and column not in ("bias_type", "group", "item", "set"):
+            yield column, list(_of_column(judged, column, groups.settings))
 
 
-def _lacking(question: Question, n: int) -> str:
-    """Return why a question has no answer."""
-    if question.by == PAIRED:
-        return "" if question.groups.at else "no set has a judged text of both groups"
-    if question.by == SPREAD:
-        return "fewer than 2 groups, or one prompt in each" if n < 2 or len(question.rows) <= n else ""
-    return "" if n else "no text could be judged"
+def _of_column(judged: Judged, column: str, settings: Settings) -> Iterator[Groups]:
+    """The values of a column. If each lies in one cluster, such as an article, it is about that: prompts are drawn."""
+    values, rows = judged.prompts.groupby(column, sort=True).indices, judged.rows
+    if rows.clusters and all(len(np.unique(rows.clusters.codes[at])) == 1 for at in values.values()):
+        rows = replace(rows, clusters=None)
+    for value, at in values.items():
+        yield rows.whole(at, str(value), settings, column, str(value))
 
 
-def _remarks(judged: Judged, question: Question) -> Iterator[str]:
-    """Yield what a note says of groups that are left out, and of prompts that are no independent evidence."""
-    groups, units = question.groups, question.groups.units_of(question.contrast)
-    text = units.text if judged.clusters else ""
-    if question.by == GAP:
-        weaker = min(groups.units, key=lambda side: side.effective)
-        yield f"{weaker.text} on the weaker side" if judged.clusters else ""
-    elif question.by == PAIRED:
-        within = f" in {units.n} {units.called}" if groups.rows.clusters else ""
-        yield f"{_counts(question)['n_sets']} sets{within}"
-    elif question.by == MEAN:
-        yield from (groups.left_out if groups.left_out and np.isfinite(groups.p(question.contrast)) else "", text)
-    elif question.by == SPREAD:
-        if 0 < len(groups.lone) < len(groups.at):
-            why = f"the interval is too narrow, because there are fewer than {FEWEST} {units.called}"
-            yield from (f"{why}: {', '.join(groups.lone)}", groups.left_out)
-        yield from ("sample variance over groups", text)
-    else:
-        yield units.text
+def _domains(judged: Judged, groups: Groups) -> dict[str, Groups]:
+    """The groups with judged texts of each domain with several groups."""
+    filled = {name for name, sums in zip(groups.at, groups.sums, strict=True) if sums[0] > 0}
+    return {
+        domain: groups.select([name for name in of_domain if name in filled], "dealing", judged.benchmark, domain)
+        for domain, of_domain in judged.groups().items()
+        if len(of_domain) > 1
+    }
 
 
-def _difference(pair: tuple[Judged, Judged], both: tuple[Question, Question]) -> Difference:
-    ours, theirs = pair
-    asked, groups = both[0], both[0].groups
-    place = (ours.benchmark, FAMILY, ours.scorer, asked.contrast.measure.name, *asked[:2], ours.model, theirs.model)
-    missing = sum(sum(one.reasons(asked.rows).values()) for one in pair)
-    row = Difference(*place, n=len(asked.rows), n_missing=missing)
-    if asked.by not in (MEAN, SPREAD):
-        row = replace(row, details={**ours.details, **groups.units[0].details})
-    return compare_groups(row, groups, both[1].groups, asked.contrast)
+def _compared(measure: Entry, group: int = 0, other: int | None = None) -> Contrast:
+    return Contrast(measure, next(TOP[name] for name in measure.parameters if name in TOP), group, other)
 
 
-def _nothing(ours: Judged, second: str, measure: Entry) -> Difference:
-    place = (ours.benchmark, FAMILY, ours.scorer, measure.name, "all", "all", ours.model, second)
-    return Difference(*place, note="not computed: no prompt has a judged text by both models")
-
-
-def _corrected(row: Estimate, measure: Entry, part: Groups, errors: Mapping[str, Any]) -> Estimate:
-    """Fill in a corrected share; its interval is of what the judge counts, and of what measuring the judge leaves open."""
-    units, remarks = part.units[0], (part.units[0].text, errors_text(errors))
-    rates = {name: np.array(errors[of]["k"] / errors[of]["n"]) for name, of in JUDGE_RATES.items()}
-    row = replace(row, value=float(part.value(Contrast(measure, constants=rates))))
-    if units.too_few or units.n < FEWEST:
-        return replace(row, note=joined(f"no interval: {units.too_few or units.text}", *remarks))
-    plain = Contrast(catalog.find("measures", "negative_share"))
-    share, error = float(part.value(plain)), float(np.nanstd(part.value(plain, part.draws), ddof=1))
-    judge = [(errors[name]["k"], errors[name]["n"]) for name in JUDGE_RATES.values()]
-    texts, df = units.texts(share, error), units.of_shares[0]
-    low, high = prevalence_interval(share, texts, (judge[0], judge[1]), part.settings.confidence, df)
-    note = "" if np.isfinite(low) else "no interval: the judge's hits are not above its false alarms"
-    return replace(row, low=low, high=high, note=joined(note, *remarks))
+def _in_sets(judged: Judged, pair: Groups) -> Groups:
+    """Two groups in the sets in which both were judged: the prompts differ in the group alone."""
+    rows, side = pair.every, np.repeat([0, 1], [len(at) for at in pair.at.values()])
+    place, names = judged.prompts["set"].iloc[rows].factorize()
+    sums, codes = np.zeros((len(names), 2, len(SUMS))), np.zeros(len(names), dtype=np.int64)
+    np.add.at(sums, (place, side), judged.sums[rows])
+    shared, clusters = (sums[..., 0] > 0).all(axis=1), judged.clusters
+    if not shared.any():
+        return pair.select(())
+    if clusters:
+        codes[place] = clusters.codes[rows]
+    of_sets = codes[shared] if clusters and clusters.called != SETS else None  # sets may lie in clusters, or be these
+    of_pairs = replace(judged.rows, labels=(*judged.rows.labels, PAIRED))
+    labels = "exchanging", judged.benchmark, *pair.at
+    return PairedGroups.of(pair.names, sums[shared], of_pairs, of_sets, pair.settings, *labels)
 
 
 def _agreements(

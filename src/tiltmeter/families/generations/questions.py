@@ -2,134 +2,124 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import combinations
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
+from tiltmeter import catalog
 from tiltmeter.catalog import Entry
-from tiltmeter.families.generations.clusters import SETS
-from tiltmeter.families.generations.judge_scores import AGREEMENT, SUMS, Ints, Judged
-from tiltmeter.stats.groups import Contrast, Groups, PairedGroups
+from tiltmeter.families.generations.judge_scores import Ints, Judged
+from tiltmeter.families.kit.questions import Question
+from tiltmeter.judges.kit.error_rates import errors_text
+from tiltmeter.stats.estimates import Details, Difference, Estimate, joined, missing_columns
+from tiltmeter.stats.groups import Contrast, Groups, PairedGroups, compare_groups
+from tiltmeter.stats.intervals import FEWEST, prevalence_interval
+from tiltmeter.stats.samples import Measured
 from tiltmeter.stats.settings import Settings
 
 GAP, MEAN, PAIRED, SPREAD = "gap", "gap to the domain's mean", "counterfactual gap", "domain"
 SIGN = " − "
 OF_ALL = "mean of "
-MOST_GROUPS = 8
-"""A domain with more groups has only gaps to its mean: every two of 18 professions are 153 gaps."""
-TOP = {"group_means": "total", "group_shares": "negatives", "other_total": "total", "other_negatives": "negatives"}
-"""The column that measures of several groups average over texts, by what they read."""
+JUDGE_RATES = {"hits": "hits", "alarms": "false_alarms"}
+"""Rates of a judge, by what measures call them, and as they are stored."""
 
 
-class Question(NamedTuple):
-    """A measure of some prompts, or of how groups of them differ: `by` and `group` are its place in the tables."""
+@dataclass(frozen=True, eq=False)
+class GenerationQuestion(Question):
+    """A measure of some prompts, or of how groups of them differ.
 
-    by: str
-    group: str
+    Attributes:
+        groups: The prompts in groups.
+        contrast: The measure of one of the groups, or of several.
+        rows: Places of the prompts.
+    """
+
     groups: Groups
     contrast: Contrast
     rows: Ints
 
+    FAMILY = "generations"
+    UNDEFINED = ""
+    cell: Judged
 
-def grouped(judged: Judged, settings: Settings) -> Groups:
-    """Make the groups of all domains."""
-    return judged.rows.groups({name: at for groups in judged.groups().values() for name, at in groups.items()}, settings)
+    @property
+    def counted(self) -> dict[str, Any]:
+        """Count the texts, or the groups of a variance, and the texts that could not be judged."""
+        judged = self.cell
+        n = len(self.groups.at) if self.contrast.is_spread else int(judged.sums[self.rows, 0].sum())
+        details = {**judged.details, **judged.rows.units(self.rows).details}
+        return {"n": n, "details": details, **missing_columns(judged.reasons(self.rows))}
 
+    def in_common(self, theirs: GenerationQuestion) -> tuple[Self, GenerationQuestion, dict[str, Any]]:
+        """Both are about the prompts that both models have a judged text for."""
+        n_missing = sum(sum(one.cell.reasons(self.rows).values()) for one in (self, theirs))
+        is_part = self.by not in (MEAN, SPREAD)
+        details = {**self.cell.details, **self.groups.units[0].details} if is_part else {}
+        return self, theirs, {"n": len(self.rows), "n_missing": n_missing, "details": details}
 
-def questions(judged: Judged, groups: Groups, measures: Sequence[Entry], by: Sequence[str]) -> Iterator[list[Question]]:
-    """Ask about prompts, gaps to the mean of a domain and variances over its groups; those of a list are tested together."""
-    parts = list(parts_of(judged, groups, by))
-    for measure in (one for one in measures if applies(one, judged)):
-        for column, of_column in parts:
-            yield [Question(column, part.names[0], part, Contrast(measure), part.every) for part in of_column]
-    domains = _domains(judged, groups)
-    for measure in (one for one in measures if Contrast(one).is_gap):
-        for domain, ours in domains.items():
-            each = enumerate(ours.at.items()) if len(ours.at) > 1 else ()
-            yield [
-                Question(MEAN, f"{name}{SIGN}{OF_ALL}{domain}", ours, _compared(measure, n), at) for n, (name, at) in each
-            ]
-    for measure in (one for one in measures if Contrast(one).is_spread):
-        yield [Question(SPREAD, domain, ours, _compared(measure), ours.every) for domain, ours in domains.items()]
+    def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
+        """Draw prompts within groups for the interval, and permute them over groups for p."""
+        row, groups, errors = self.blank, self.groups, self.cell.errors
+        if why := self._why_not(row.n):
+            return [Measured(replace(row, details={**row.details, **self._counts}, note=f"not computed: {why}"))]
+        row = replace(row, details={**row.details, **groups.units_of(self.contrast).details, **self._counts})
+        if "hits" in self.measure.parameters and errors:
+            return [Measured(_corrected(row, self.measure, groups, errors))]
+        return [Measured(groups.estimated(row, self.contrast, *self._remarks(), errors_text(errors)))]
 
+    def compared(self, row: Difference, theirs: GenerationQuestion, settings: Settings) -> Difference:
+        """Draw the same prompts for both models."""
+        return compare_groups(row, self.groups, theirs.groups, self.contrast)
 
-def pair_questions(judged: Judged, groups: Groups, measures: Sequence[Entry]) -> Iterator[list[Question]]:
-    """Ask about one group minus another, over minimal sets where all prompts of a domain belong to these."""
-    for ours in _domains(judged, groups).values():
-        names = combinations(ours.at, 2) if len(ours.at) <= MOST_GROUPS else ()
-        pairs = [groups.select(pair, "dealing", judged.benchmark, *pair) for pair in names]
-        is_paired = bool(judged.prompts["set"].iloc[ours.every].notna().all())
-        sides = [_in_sets(judged, pair) for pair in pairs] if is_paired else pairs
-        by = PAIRED if is_paired else GAP
-        for measure in (one for one in measures if Contrast(one).is_gap):
-            yield [
-                Question(by, SIGN.join(pair.at), side, _compared(measure, 0, 1), pair.every)
-                for pair, side in zip(pairs, sides, strict=True)
-            ]
+    @property
+    def _counts(self) -> Details:
+        """Count the groups of a variance, or the sets of a paired gap."""
+        if isinstance(self.groups, PairedGroups):
+            return {"n_sets": self.groups.n_pairs}
+        return {"n_groups": len(self.groups.at)} if self.by == SPREAD else {}
 
+    def _why_not(self, n: int) -> str:
+        """Return why there is no estimate."""
+        if self.by == PAIRED:
+            return "" if self.groups.at else "no set has a judged text of both groups"
+        if self.by == SPREAD:
+            return "fewer than 2 groups, or one prompt in each" if n < 2 or len(self.rows) <= n else ""
+        return "" if n else "no text could be judged"
 
-def applies(measure: Entry, judged: Judged) -> bool:
-    """Return whether a measure is about one group's texts, and this judge and these samples have what it reads."""
-    read, contrast = set(measure.parameters), Contrast(measure)
-    if contrast.is_gap or contrast.is_spread or read == set(AGREEMENT):
-        return False
-    return (
-        ("positives" not in read or judged.polar)
-        and ("answered" not in read or judged.several)
-        and ("hits" not in read or bool(judged.errors and judged.errors.get("hits") and judged.errors.get("false_alarms")))
-    )
-
-
-def parts_of(judged: Judged, groups: Groups, by: Sequence[str]) -> Iterator[tuple[str, list[Groups]]]:
-    """Everything, the domains, the groups, and the values of further columns. What is larger is drawn group by group."""
-    yield "all", [groups.together("all")]
-    domains = judged.groups()
-    if len(domains) > 1:
-        yield "bias_type", [groups.select(list(of_domain)).together(domain) for domain, of_domain in domains.items()]
-    yield "group", [groups.select([name]) for name in groups.at]
-    for column in by:
-        if column in judged.prompts and column not in ("bias_type", "group", "item", "set"):
-            yield column, list(_of_column(judged, column, groups.settings))
-
-
-def _of_column(judged: Judged, column: str, settings: Settings) -> Iterator[Groups]:
-    """The values of a column. If each lies in one cluster, such as an article, it is about that: prompts are drawn."""
-    values, rows = judged.prompts.groupby(column, sort=True).indices, judged.rows
-    if rows.clusters and all(len(np.unique(rows.clusters.codes[at])) == 1 for at in values.values()):
-        rows = replace(rows, clusters=None)
-    for value, at in values.items():
-        yield rows.whole(at, str(value), settings, column, str(value))
+    def _remarks(self) -> Iterator[str]:
+        """Yield what a note says of groups that are left out, and of prompts that are no independent evidence."""
+        groups, units, has_clusters = self.groups, self.groups.units_of(self.contrast), self.cell.clusters is not None
+        text = units.text if has_clusters else ""
+        if self.by == GAP:
+            weaker = min(groups.units, key=lambda side: side.effective)
+            yield f"{weaker.text} on the weaker side" if has_clusters else ""
+        elif self.by == PAIRED:
+            within = f" in {units.n} {units.called}" if groups.rows.clusters else ""
+            yield f"{self._counts['n_sets']} sets{within}"
+        elif self.by == MEAN:
+            yield from (groups.left_out if groups.left_out and np.isfinite(groups.p(self.contrast)) else "", text)
+        elif self.by == SPREAD:
+            if 0 < len(groups.lone) < len(groups.at):
+                why = f"the interval is too narrow, because there are fewer than {FEWEST} {units.called}"
+                yield from (f"{why}: {', '.join(groups.lone)}", groups.left_out)
+            yield from ("sample variance over groups", text)
+        else:
+            yield units.text
 
 
-def _domains(judged: Judged, groups: Groups) -> dict[str, Groups]:
-    """The groups with judged texts of each domain with several groups."""
-    filled = {name for name, sums in zip(groups.at, groups.sums, strict=True) if sums[0] > 0}
-    return {
-        domain: groups.select([name for name in of_domain if name in filled], "dealing", judged.benchmark, domain)
-        for domain, of_domain in judged.groups().items()
-        if len(of_domain) > 1
-    }
-
-
-def _compared(measure: Entry, group: int = 0, other: int | None = None) -> Contrast:
-    return Contrast(measure, next(TOP[name] for name in measure.parameters if name in TOP), group, other)
-
-
-def _in_sets(judged: Judged, pair: Groups) -> Groups:
-    """Two groups in the sets in which both were judged: the prompts differ in the group alone."""
-    rows, side = pair.every, np.repeat([0, 1], [len(at) for at in pair.at.values()])
-    place, names = judged.prompts["set"].iloc[rows].factorize()
-    sums, codes = np.zeros((len(names), 2, len(SUMS))), np.zeros(len(names), dtype=np.int64)
-    np.add.at(sums, (place, side), judged.sums[rows])
-    shared, clusters = (sums[..., 0] > 0).all(axis=1), judged.clusters
-    if not shared.any():
-        return pair.select(())
-    if clusters:
-        codes[place] = clusters.codes[rows]
-    of_sets = codes[shared] if clusters and clusters.called != SETS else None  # sets may lie in clusters, or be these
-    of_pairs = replace(judged.rows, labels=(*judged.rows.labels, PAIRED))
-    labels = "exchanging", judged.benchmark, *pair.at
-    return PairedGroups.of(pair.names, sums[shared], of_pairs, of_sets, pair.settings, *labels)
+def _corrected(row: Estimate, measure: Entry, part: Groups, errors: Mapping[str, Any]) -> Estimate:
+    """Fill in a corrected share; its interval is of what the judge counts, and of what measuring the judge leaves open."""
+    units, remarks = part.units[0], (part.units[0].text, errors_text(errors))
+    rates = {name: np.array(errors[of]["k"] / errors[of]["n"]) for name, of in JUDGE_RATES.items()}
+    row = replace(row, value=float(part.value(Contrast(measure, constants=rates))))
+    if units.too_few or units.n < FEWEST:
+        return replace(row, note=joined(f"no interval: {units.too_few or units.text}", *remarks))
+    plain = Contrast(catalog.find("measures", "negative_share"))
+    share, error = float(part.value(plain)), float(np.nanstd(part.value(plain, part.draws), ddof=1))
+    judge = [(errors[name]["k"], errors[name]["n"]) for name in JUDGE_RATES.values()]
+    texts, df = units.texts(share, error), units.of_shares[0]
+    low, high = prevalence_interval(share, texts, (judge[0], judge[1]), part.settings.confidence, df)
+    note = "" if np.isfinite(low) else "no interval: the judge's hits are not above its false alarms"
+    return replace(row, low=low, high=high, note=joined(note, *remarks))

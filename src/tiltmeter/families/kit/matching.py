@@ -27,19 +27,6 @@ def of_two_models(
             yield ours, reference[key(ours)]
 
 
-def pair_by(
-    ours: Iterable[Sequence[Cell]], theirs: Iterable[Sequence[Cell]], key: Callable[[Cell], Any]
-) -> Iterator[list[tuple[Cell, Cell]]]:
-    """Go through the lists of the first with, for each element, that of the second with the same key, if it has any.
-
-    >>> list(pair_by([["a", "b"], ["c"]], [["B"], ["C", "D"]], str.lower))
-    [[('b', 'B')], [('c', 'C')]]
-    """
-    reference = {key(cell): cell for cells in theirs for cell in cells}
-    for cells in ours:
-        yield [(cell, reference[key(cell)]) for cell in cells if key(cell) in reference]
-
-
 def common_places(ours: Items, theirs: Items, usable: tuple[Any, Any] | None = None) -> tuple[Ints, Ints]:
     """Find the items that both have: their places in either list, in the order of the first.
 

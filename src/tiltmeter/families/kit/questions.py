@@ -1,4 +1,4 @@
-"""Questions: a measure of some items of one model. All families estimate them, and compare two models' answers, alike."""
+"""Questions: a measure of what one model answered. All families estimate them, and compare two models' answers, alike."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Counts:
 
 @dataclass(frozen=True, eq=False)
 class Question(ABC):
-    """One measure of the items of one group. A family says which items these are, and how they are resampled.
+    """One measure of one group. A family says what it is about, and how that is resampled.
 
     Attributes:
         cell: Answers of one `model` to one `benchmark` by one `scorer`.
@@ -62,7 +62,62 @@ class Question(ABC):
 
     FAMILY: ClassVar[str]
     UNDEFINED: ClassVar[str]
-    """Note where the measure has no value."""
+    """Note where the measure has no value, unless the estimate says why."""
+
+    @property
+    @abstractmethod
+    def counted(self) -> dict[str, Any]:
+        """Columns of the estimate that say how much it is about, such as n."""
+
+    @abstractmethod
+    def in_common(self, theirs: Any) -> tuple[Self, Any, dict[str, Any]]:
+        """Ask the same about what both models answered; with columns of the difference that say how much that is."""
+
+    def lacking(self, by_whom: str = "") -> str:
+        """Return why nothing can be computed; empty if it can. `by_whom` ends the sentence where models are compared."""
+        return ""
+
+    @abstractmethod
+    def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
+        """Fill in the blank row of this question, and of others of the same key."""
+
+    @abstractmethod
+    def compared(self, row: Difference, theirs: Any, settings: Settings) -> Difference:
+        """Fill in the difference from the same question to another model."""
+
+    def described(self, measured: Measured) -> Estimate:
+        """Add what a reader should know to an estimate that has a value."""
+        return measured.row
+
+    def obstacle(self, theirs: Any) -> str:
+        """Return why the answers of another model to the same are not compared; empty if they are."""
+        return ""
+
+    @property
+    def key(self) -> Hashable:
+        """Questions of the same key are estimated together; those without are estimated alone."""
+        return None
+
+    @property
+    def subject(self) -> Hashable:
+        """The key by which the questions of two models are paired."""
+        return self.measure.name, self.by, self.group
+
+    @cached_property
+    def blank(self) -> Estimate:
+        """The estimate without its value."""
+        cell = self.cell
+        place = (cell.model, cell.benchmark, self.FAMILY, cell.scorer, self.measure.name, self.by, self.group)
+        return Estimate(*place, neutral=neutral_of(self.measure), note=self.lacking(), **self.counted)
+
+    @property
+    def is_contrasted(self) -> bool:
+        """Return whether the group is compared with another."""
+        return self.group in self.measure.spec.contrasts.get(self.by, ())
+
+
+class ItemQuestion(Question):
+    """One measure of the items of one group."""
 
     @cached_property
     @abstractmethod
@@ -73,51 +128,27 @@ class Question(ABC):
     def take(self, index: Ints) -> Self:
         """Ask the same of some of the complete items, by position."""
 
-    @abstractmethod
-    def lacking(self, by_whom: str = "") -> str:
-        """Return why nothing can be computed; empty if it can. `by_whom` ends the sentence where models are compared."""
-
-    @abstractmethod
-    def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:
-        """Fill in the blank row of this question, and of others of the same key."""
-
-    @abstractmethod
-    def compared(self, row: Difference, theirs: Any, settings: Settings) -> Difference:
-        """Fill in the difference from the same items as another model answered them."""
-
-    def described(self, measured: Measured) -> Estimate:
-        """Add what a reader should know to an estimate that has a value."""
-        return measured.row
-
-    def obstacle(self, theirs: Any) -> str:
-        """Return why the answers of another model to the same items are not compared; empty if they are."""
-        return ""
+    @property
+    def key(self) -> Hashable:
+        """Questions about the same items share their draws."""
+        return self.counts.key
 
     @property
-    def subject(self) -> Hashable:
-        """The key by which the questions of two models are paired."""
-        return self.measure.name, self.by, self.group
+    def counted(self) -> dict[str, Any]:
+        """Count the items."""
+        counts = self.counts
+        known = {"n": len(counts.complete), "n_ties": counts.n_ties, "details": counts.details}
+        return known | missing_columns(counts.missing)
 
-    @cached_property
-    def blank(self) -> Estimate:
-        """The estimate without its value."""
-        cell, counts = self.cell, self.counts
-        place = (cell.model, cell.benchmark, self.FAMILY, cell.scorer, self.measure.name, self.by, self.group)
-        known = {
-            "n": len(counts.complete),
-            "n_ties": counts.n_ties,
-            "details": counts.details,
-            **missing_columns(counts.missing),
-        }
-        return Estimate(*place, neutral=neutral_of(self.measure), note=self.lacking(), **known)
-
-    @property
-    def is_contrasted(self) -> bool:
-        """Return whether the group is compared with another."""
-        return self.group in self.measure.spec.contrasts.get(self.by, ())
+    def in_common(self, theirs: Any) -> tuple[Self, Any, dict[str, Any]]:
+        """Ask the same about the items that are complete in the answers of both models."""
+        n_all = len({*self.counts.items, *theirs.counts.items})
+        ours, theirs = with_common_items(self, theirs)
+        n = len(ours.counts.complete)
+        return ours, theirs, {"n": n, "n_missing": n_all - n, "details": ours.counts.details}
 
 
-class SampleQuestion(Question):
+class SampleQuestion(ItemQuestion):
     """A question about a sample of items."""
 
     LACKING: ClassVar[str]
@@ -147,7 +178,7 @@ class SampleQuestion(Question):
         return compare_samples(row, self.measure, [self.sample(), theirs.sample()], [resampled, *exchanged], settings)
 
 
-QuestionT = TypeVar("QuestionT", bound=Question)
+ItemQuestionT = TypeVar("ItemQuestionT", bound=ItemQuestion)
 Batch = Question | Sequence[Question] | Estimate
 """A question; questions that are tested together; or an estimate that was made otherwise."""
 
@@ -204,16 +235,11 @@ def _finished(questions: Sequence[Question], settings: Settings) -> dict[Questio
     alike: dict[Hashable, dict[Question, Question]] = {}
     for question in questions:
         copy = replace(question)  # what it computes is not kept
-        alike.setdefault(copy.counts.key or id(copy), {})[question] = copy
+        alike.setdefault(copy.key or id(copy), {})[question] = copy
     estimates: dict[Question, Measured] = {}
     for same in alike.values():
         estimates |= zip(same, _alike([*same.values()], settings), strict=True)
     return estimates
-
-
-def estimate_alone(question: Question, settings: Settings) -> Measured:
-    """Estimate one question."""
-    return _alike([question], settings)[0]
 
 
 def _alike(questions: Sequence[Question], settings: Settings) -> list[Measured]:
@@ -225,13 +251,13 @@ def _alike(questions: Sequence[Question], settings: Settings) -> list[Measured]:
 
 def _described(question: Question, measured: Measured) -> Measured:
     if np.isnan(measured.row.value):
-        return Measured(replace(measured.row, note=question.UNDEFINED))
+        return Measured(replace(measured.row, note=measured.row.note or question.UNDEFINED))
     row = question.described(measured)
     return replace(measured, row=row) if question.is_contrasted else Measured(row)
 
 
 def compare_questions(ours: Iterable[Batch], theirs: Iterable[Batch], settings: Settings) -> Iterator[Difference]:
-    """Compare two models on the items that both have answers for. What is tested together has Holm's correction.
+    """Compare two models on what both answered. What is tested together has Holm's correction.
 
     Args:
         ours: The questions as the first model answered them.
@@ -245,21 +271,18 @@ def compare_questions(ours: Iterable[Batch], theirs: Iterable[Batch], settings: 
         yield from corrected(rows) if isinstance(batch, Sequence) else rows
 
 
-def with_common_items(ours: QuestionT, theirs: QuestionT) -> tuple[QuestionT, QuestionT]:
+def with_common_items(ours: ItemQuestionT, theirs: ItemQuestionT) -> tuple[ItemQuestionT, ItemQuestionT]:
     """Ask two models the same about the items that are complete in the answers of both."""
     here, there = common_places(ours.counts.complete, theirs.counts.complete)
     return ours.take(here), theirs.take(there)
 
 
 def _difference(ours: Question, theirs: Question, settings: Settings) -> Difference:
-    """One measure over the items that both models answered."""
-    n_all = len({*ours.counts.items, *theirs.counts.items})
-    ours, theirs = with_common_items(ours, theirs)
-    n, cell = len(ours.counts.complete), ours.cell
+    """One measure of what both models answered."""
+    ours, theirs, columns = ours.in_common(theirs)
     about = (ours.measure.name, ours.by, ours.group, ours.cell.model, theirs.cell.model)
-    row = Difference(cell.benchmark, ours.FAMILY, cell.scorer, *about, n=n, n_missing=n_all - n)
+    row = Difference(ours.cell.benchmark, ours.FAMILY, ours.cell.scorer, *about, **columns)
     if obstacle := ours.obstacle(theirs):
-        return replace(row, note=obstacle)
-    row = replace(row, details=ours.counts.details)
+        return replace(row, details={}, note=obstacle)
     lacking = ours.lacking(" by both models")
     return replace(row, note=lacking) if lacking else ours.compared(row, theirs, settings)

@@ -6,8 +6,7 @@ from tiltmeter.families.kit.protocol import Family
 from tiltmeter.families.labels.ask import ask
 from tiltmeter.families.labels.cards import cards
 from tiltmeter.families.labels.check import check
-from tiltmeter.families.labels.estimands import READS
-from tiltmeter.families.labels.estimate import compare, estimate
+from tiltmeter.families.labels.estimate import READS, compare, estimate
 from tiltmeter.families.labels.figures import group_rates, threshold
 from tiltmeter.families.labels.narratives import narratives
 from tiltmeter.families.labels.notebook import brief, describe

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
-from tiltmeter import catalog
 from tiltmeter.benchmarks import GROUP_COLUMNS
 from tiltmeter.catalog import Entry
-from tiltmeter.display import share_text
 from tiltmeter.families.kit.answers import Answers
-from tiltmeter.families.kit.matching import common_places, of_two_models, pair_by
-from tiltmeter.families.labels.estimands import Question, questions
-from tiltmeter.families.labels.facts import Facts, Floats, facts_of
+from tiltmeter.families.kit.matching import common_places, of_two_models
+from tiltmeter.families.kit.questions import compare_questions, estimate_questions
+from tiltmeter.families.labels.facts import Bools, Facts, Floats, Ints, facts_of
+from tiltmeter.families.labels.questions import CELLS, LabelQuestion
 from tiltmeter.stats.design import Design, generator
-from tiltmeter.stats.differences import paired_difference
-from tiltmeter.stats.estimates import Difference, Estimate, each_corrected
-from tiltmeter.stats.group_tests import Pieces, group_test
-from tiltmeter.stats.intervals import FEWEST
-from tiltmeter.stats.measured import DrawnShare, neutral_of, share_difference_interval, with_interval
-from tiltmeter.stats.settings import MINIMUM_RESAMPLES, Settings
-from tiltmeter.stats.significance import permutation_p
-from tiltmeter.stats.units import Units
+from tiltmeter.stats.estimates import Difference, Estimate
+from tiltmeter.stats.seeds import SeededRows
+from tiltmeter.stats.settings import Settings
 
-FAMILY = "labels"
-CELLS = 4_000_000
-"""Weights held at once; a question about more texts than that allows gets fewer resamples, and says so."""
-CHANCE_NOTE = "mean over permutations within clusters, since texts of a cluster are not independent"
+READS = frozenset({"truth", "called", "score", "member", "members", "other_called", "weight"})
+"""Inputs of measures of labels: the label, whether a text is called toxic, its probability, who is named, and weights."""
+HALF, EQUAL, PROBABILITY, NAMED = "at 0.5", "at equal fpr", "probability", "probability, named"
+"""How probabilities are read: at the threshold of the paper; at each model's threshold with an overall false-positive rate
+of 10 %; as they are; and as they are, among texts that name a group (as HateXplain's authors do)."""
+EQUAL_RATE = 0.1
+MOST_NAMED = 10
+THRESHOLDS = tuple(round(0.05 * n, 2) for n in range(1, 20))
+ARROW = " → "
 
 
 def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], settings: Settings) -> Iterator[Estimate]:
@@ -43,8 +41,7 @@ def estimate(answers: Answers, measures: Sequence[Entry], by: Sequence[str], set
     Holm-corrected over the groups, or domains, of a measure.
     """
     for facts in facts_of(answers, _extra_columns(by), settings.clusters):
-        counts, together = _counts(facts, settings), _tested_together(questions(facts, measures, by))
-        yield from each_corrected([_estimate(question, counts, settings) for question in some] for some in together)
+        yield from estimate_questions(_batches(questions(facts, measures, by), _draws(facts, settings)), settings)
 
 
 def compare(
@@ -55,12 +52,11 @@ def compare(
     The same texts are drawn for both, and each model's own seeds. p is from the bootstrap of the difference; Holm-corrected
     over the groups, or domains, of a measure.
     """
-    for ours, theirs in of_two_models(facts_of(answers, _extra_columns(by), settings.clusters), first, second):
-        both = aligned(ours, theirs)
-        counts, sides = _counts(both[0], settings), [questions(facts, measures, by) for facts in both]
-        lists = [_tested_together(question for question in side if not question.curve) for side in sides]
-        together = pair_by(lists[0], lists[1], _place)
-        yield from each_corrected([_difference(*pair, counts, settings) for pair in some] for some in together)
+    for sides in of_two_models(facts_of(answers, _extra_columns(by), settings.clusters), first, second):
+        both = aligned(*sides)
+        draws, together = _draws(both[0], settings), [questions(facts, measures, by) for facts in both]
+        ours, theirs = (_batches((one for one in of_model if not one.is_point), draws) for of_model in together)
+        yield from compare_questions(ours, theirs, settings)
 
 
 def aligned(ours: Facts, theirs: Facts) -> tuple[Facts, Facts]:
@@ -69,15 +65,10 @@ def aligned(ours: Facts, theirs: Facts) -> tuple[Facts, Facts]:
     return ours.take(here), theirs.take(there)
 
 
-def _tested_together(estimands: Iterable[Question]) -> Iterator[list[Question]]:
-    """The groups, or domains, of a measure, which are tested together."""
-    for _, together in groupby(estimands, key=lambda question: (question.measure.name, question.scorer, question.by)):
-        yield list(together)
-
-
-def _place(question: Question) -> tuple[str, ...]:
-    """The subject of a question, whichever model answered it."""
-    return question.measure.name, question.scorer, question.by, question.group
+def _batches(each: Iterator[LabelQuestion], draws: Sequence[Floats]) -> Iterator[list[LabelQuestion]]:
+    """The groups, or domains, of a measure, which are tested together, with the draws of texts."""
+    for _, together in groupby(each, key=lambda question: question.subject[:-1]):
+        yield [replace(question, draws=draws) for question in together]
 
 
 def _extra_columns(by: Sequence[str]) -> list[str]:
@@ -85,60 +76,7 @@ def _extra_columns(by: Sequence[str]) -> list[str]:
     return [column for column in by if column not in (*GROUP_COLUMNS, "all")]
 
 
-def _estimate(question: Question, counts: Sequence[Floats], settings: Settings) -> Estimate:
-    facts, measure, spec = question.facts, question.measure, question.measure.spec
-    row = Estimate(
-        *(facts.model, facts.benchmark, FAMILY, question.scorer, measure.name, question.by, question.group),
-        n=question.n,
-        n_missing=facts.n_missing(question.by, question.group),
-        neutral=neutral_of(measure),
-        missing=json.dumps(dict(facts.reasons)) if facts.reasons else "",
-        note=question.lacking,
-        details=question.details,
-    )
-    if question.lacking:
-        return row
-    if facts.clustered and spec.chance_of is not None:
-        by_chance = _under_chance(question, settings, spec.chance_of)
-        return replace(row, value=float(np.nanmean(by_chance)), note=CHANCE_NOTE)
-    found, share = _drawn(question, counts, settings, _seeds(question, settings))
-    if np.isnan(found.value):
-        of_groups = "members" in question.fixed  # `kaggle_score` reads groups of more than 500 texts only
-        lacking = "no group has enough texts" if of_groups else "no text is left on one of the two sides that are compared"
-        return replace(row, note=f"not computed: {lacking}")
-    n = len(found.draws)
-    details = {**row.details, "seeds_share": share, "n_resamples": n}
-    row = replace(row, value=found.value, p=p_value(question, found.value, settings), details=details)
-    of_seeds = "" if np.isnan(share) else f"{share_text(share, 0)} of the variance is that of the seeds"
-    fewer = f"interval from {n} resamples, since there are many texts" if n < settings.resamples else ""
-    row = with_interval(row, measure, found.units, found.draws, settings, of_seeds, fewer)
-    if spec.difference_of:
-        member, seeds = question.fixed["member"], _seeds(question, settings)
-        parts = [question.about(catalog.find("measures", spec.difference_of), side) for side in (member, ~member)]
-        naming, rest = (_drawn(part, counts, settings, seeds)[0] for part in parts)
-        low, high = share_difference_interval(naming, rest, settings)
-        row = replace(row, low=low, high=high)
-    return row
-
-
-def _difference(ours: Question, theirs: Question, counts: Sequence[Floats], settings: Settings) -> Difference:
-    measure, pair, facts = ours.measure, (ours, theirs), ours.facts
-    place = (facts.benchmark, FAMILY, ours.scorer, measure.name, ours.by, ours.group, facts.model, theirs.facts.model)
-    row = Difference(*place, n=ours.n, n_missing=max(one.facts.n_missing(ours.by, ours.group) for one in pair))
-    if lacking := ours.lacking or theirs.lacking:
-        return replace(row, note=lacking)
-    found = [_drawn(question, counts, settings, _seeds(question, settings))[0] for question in pair]
-    units = min((one.units for one in found), key=lambda side: side.df)
-    seeds = {question.n_seeds for question in pair}
-    # Exchanging texts leaves out the noise of training, so alone it serves single seeds; one-sided measures take the wider.
-    may_exchange = seeds == {1} or (len(seeds) == 1 and measure.spec.is_one_sided)
-    rng = generator(settings.seed, "exchanged", facts.benchmark, ours.by)
-    exchanged = partial(ours.exchanged, theirs, settings.resamples, rng) if may_exchange else None
-    values, draws = [one.value for one in found], [one.draws for one in found]
-    return paired_difference(row, values, draws, measure, settings, units=units, exchanged=exchanged)
-
-
-def _counts(facts: Facts, settings: Settings) -> list[Floats]:
+def _draws(facts: Facts, settings: Settings) -> list[Floats]:
     """Count each cluster of texts in each draw, some draws at a time; equal for all models of a benchmark."""
     if not len(facts.clusters):
         return []
@@ -146,76 +84,145 @@ def _counts(facts: Facts, settings: Settings) -> list[Floats]:
     return list(design.bootstrap(settings.resamples, rng, CELLS * design.n_clusters // len(facts.clusters)))
 
 
-def _drawn(
-    question: Question, counts: Sequence[Floats], settings: Settings, seeds: np.random.Generator
-) -> tuple[DrawnShare, float]:
-    """A measure of the texts, and of draws of texts and seeds; and which part of its variance is that of the seeds."""
-    found = question.drawn(counts, _affordable(question, settings))
-    units = _units(question).with_seeds(question.n_seeds, found.seeds_share)
-    return DrawnShare(found.value, found.both(seeds), units), found.seeds_share
+def called_of(facts: Facts) -> dict[str, Floats]:
+    """Mark the texts that each seed calls toxic, by both thresholds: seeds × texts, 0 or 1."""
+    fine = facts.score[:, ~facts.truth]
+    called = {HALF: (facts.score >= 0.5).astype(np.float64)}
+    if fine.shape[1]:
+        threshold = np.quantile(fine, 1 - EQUAL_RATE, axis=1, method="higher")[:, None]
+        called[EQUAL] = (facts.score > threshold).astype(np.float64)
+    return called
 
 
-def _affordable(question: Question, settings: Settings) -> int:
-    """Areas are not sums, so each draw costs as much as the texts; a large sample needs fewer draws."""
-    if "score" not in question.varying:
-        return settings.resamples
-    cost = len(question.cluster) * (3 * len(question.fixed["members"]) if "members" in question.fixed else 1)
-    return int(np.clip(10 * CELLS // max(1, cost), MINIMUM_RESAMPLES, settings.resamples))
+def questions(facts: Facts, measures: Sequence[Entry], by: Sequence[str]) -> Iterator[LabelQuestion]:
+    """All that these measures can say about these texts."""
+    called = called_of(facts)
+    for measure in measures:
+        reads = set(measure.parameters)
+        if "other_called" in reads:
+            yield from _swaps(facts, measure)
+        elif "members" in reads and "score" in reads:
+            yield from _all_groups(facts, measure)
+        elif "members" in reads:
+            yield from (one for scorer in called for one in _domains(facts, measure, scorer, called[scorer]))
+            for threshold in THRESHOLDS if measure.spec.by_threshold else ():
+                at_threshold = (facts.score >= threshold).astype(np.float64)
+                yield from _domains(facts, measure, f"at {threshold:g}", at_threshold, threshold)
+        elif "member" in reads:
+            yield from _groups(facts, measure, called)
+        else:
+            yield from _plain(facts, measure, called, by)
 
 
-def _units(question: Question) -> Units:
-    """Count the independent texts, or clusters of texts, of a question."""
-    n = len(np.unique(question.cluster))
-    units = Units.independent(min(n, question.n) if question.n else n)
-    if "score" not in question.varying:
-        return units
-    truth, member = question.fixed["truth"], question.fixed.get("member")  # an area varies as the smaller of its sides
-    groups = [truth | ~truth] if member is None else [member, ~member]
-    sides = question.needed([label & group for label in (truth, ~truth) for group in groups])
-    smaller = min((len(np.unique(question.cluster[side])) for side in sides), default=0)
-    return replace(units, n=min(units.n, smaller), effective=min(units.effective, 2.0 * smaller))
+def _plain(facts: Facts, measure: Entry, called: Mapping[str, Floats], by: Sequence[str]) -> Iterator[LabelQuestion]:
+    """All texts; for rates also the texts of each group; and the texts of each value of a column."""
+    places = [("all", "all", np.arange(len(facts.truth)))]
+    for column in by:
+        given = facts.columns.get(column, ())
+        places += [
+            (column, str(one), np.array([n for n, value in enumerate(given) if value == one], dtype=np.int64))
+            for one in sorted({value for value in given if value is not None})
+        ]
+    if measure.spec.among:
+        places += [("group", group, np.flatnonzero(member)) for group, member in facts.members.items()]
+    for scorer, values in _read(facts, measure, called).items():
+        for place, group, rows in places:
+            counted = _counted(facts, measure, rows)
+            yield LabelQuestion.of(facts, measure, (scorer, place, group), rows, values, counted)
 
 
-def _seeds(question: Question, settings: Settings) -> np.random.Generator:
-    """The random stream of a model's seeds."""
-    return generator(settings.seed, "seeds", question.facts.model, question.facts.benchmark)
+def _groups(facts: Facts, measure: Entry, called: Mapping[str, Floats]) -> Iterator[LabelQuestion]:
+    """A group against the background: all other texts; for areas also those that name another group."""
+    rows, naming = _among(facts, measure, np.arange(len(facts.truth))), _naming(facts)
+    for scorer, values in _read(facts, measure, called).items():
+        for group, member in facts.members.items():
+            counted = _counted(facts, measure, np.flatnonzero(member))
+            yield LabelQuestion.of(facts, measure, (scorer, "group", group), rows, values, counted, member=member)
+            if "called" not in measure.parameters and naming is not None:
+                yield LabelQuestion.of(facts, measure, (NAMED, "group", group), naming, values, counted, member=member)
 
 
-def p_value(question: Question, value: float, settings: Settings) -> float:
-    """Permutation p, only where groups are compared, and not for each point of a curve."""
-    neutral = neutral_of(question.measure)
-    tested = {"member", "members"} & set(question.fixed) and "called" in question.varying and not question.curve
-    if np.isnan(neutral) or not tested:
-        return float("nan")
-    if question.facts.clustered:
-        return _groups_p(question, settings)
-    again = _under_chance(question, settings, question.measure.function)
-    centre = neutral if question.measure.spec.is_one_sided else float(np.nanmean(again))
-    return permutation_p(value, again, centre)
+def _all_groups(facts: Facts, measure: Entry) -> Iterator[LabelQuestion]:
+    """A mean over groups; among the texts that name one, over the ten that are named most."""
+    everything, sizes = np.arange(len(facts.truth)), {group: int(member.sum()) for group, member in facts.members.items()}
+    most = sorted(sizes, key=lambda group: -sizes[group])[:MOST_NAMED]
+    named = [group for group, size in sizes.items() if size]
+    for scorer, rows, groups in ((PROBABILITY, everything, named), (NAMED, _naming(facts), most)):
+        if rows is not None and groups:
+            place, members = (scorer, "all", "all"), _matrix(facts, groups)
+            yield LabelQuestion.of(facts, measure, place, rows, facts.score, (len(rows), ""), members=members)
 
 
-def _under_chance(question: Question, settings: Settings, measure: Callable[..., Floats]) -> Floats:
-    """A measure under chance: predicted labels are permuted among texts of one label (and one cluster)."""
-    strata = question.fixed["truth"].astype(np.int64) + (2 * question.cluster if question.facts.clustered else 0)
-    return question.permuted(measure, strata, settings.resamples, _permutations(question, settings))
+def _domains(
+    facts: Facts, measure: Entry, scorer: str, values: Floats, threshold: float | None = None
+) -> Iterator[LabelQuestion]:
+    """The spread over the groups of each domain; with a threshold, as one point of a curve."""
+    for domain, groups in facts.domains.items():
+        members = _matrix(facts, groups)
+        rows = np.flatnonzero(members.any(axis=0))
+        with_rate = int((members & ~facts.truth).any(axis=1).sum())
+        lacking = "" if with_rate > 1 else f"not computed: {with_rate} group(s) of {domain} have texts that are not toxic"
+        place = (scorer, "domain", domain) if threshold is None else (scorer, "threshold", f"{domain} {scorer}")
+        counted, details = (int((~facts.truth[rows]).sum()), lacking), dict[str, Any](n_groups=with_rate)
+        if threshold is not None:
+            details |= {"domain": domain, "threshold": threshold}
+        yield replace(LabelQuestion.of(facts, measure, place, rows, values, counted, members=members), details=details)
 
 
-def _groups_p(question: Question, settings: Settings) -> float:
-    """p of groups whose texts come in clusters: clusters are permuted, and rates are compared in standard errors.
+def _swaps(facts: Facts, measure: Entry) -> Iterator[LabelQuestion]:
+    """Texts of a group as they are, and about another group: one to one, and about all others together."""
+    if facts.swaps is None:
+        return
+    place = {item: n for n, item in enumerate(facts.items)}
+    table = facts.swaps[facts.swaps["item"].isin(place)]
+    pairs = [
+        ("swap", f"{group}{ARROW}{other}", part) for (group, other), part in table.groupby(["group", "other"], sort=False)
+    ]
+    groups = [("swapped group", str(group), part) for group, part in table.groupby("group", sort=False)]
+    for by, name, part in [("all", "all", table), *groups, *pairs]:
+        wide = part.pivot(index=["item", "other"], columns="seed", values="probability").dropna()
+        rows = np.array([place[item] for item, _ in wide.index], dtype=np.int64)
+        other = (wide.to_numpy(dtype=np.float64).T >= 0.5).astype(np.float64)
+        own = (facts.score[:, rows] >= 0.5).astype(np.float64)
+        lacking = "" if len(rows) else "not computed: no text has words of our lists that could be exchanged"
+        varying = {"called": own, "other_called": other if len(rows) else own}
+        known = SeededRows(measure, facts.clusters[rows], varying, {})
+        yield LabelQuestion(replace(facts, scorer=HALF), measure, by, name, known, len(rows), lacking)
 
-    Of a measure of both rates, the smaller p counts twice. Groups with too few clusters are left out.
-    """
-    truth, called = question.fixed["truth"], np.mean(question.varying["called"], axis=0)
-    member = question.fixed.get("member")
-    members = question.fixed["members"] if member is None else np.stack([member, ~member])
-    rng, found = _permutations(question, settings), []
-    for side in question.needed([truth, ~truth]):
-        group, row = np.nonzero(members & side)
-        pieces = Pieces.of(np.stack([np.ones(len(row)), called[row]], axis=1), question.cluster[row], group, len(members))
-        test = group_test([str(n) for n in range(len(members))], pieces, settings.resamples, rng, FEWEST)
-        found.append(test.gap("0", "1") if member is not None else test.spread())
-    return min(1.0, len(found) * min(found)) if found and np.isfinite(found).all() else float("nan")
+
+def _read(facts: Facts, measure: Entry, called: Mapping[str, Floats]) -> Mapping[str, Floats]:
+    return called if "called" in measure.parameters else {PROBABILITY: facts.score}
 
 
-def _permutations(question: Question, settings: Settings) -> np.random.Generator:
-    return generator(settings.seed, "dealt", question.facts.benchmark, question.by)
+def _naming(facts: Facts) -> Ints | None:
+    """The texts that name any group; nothing where that is all or none of them."""
+    anyone = np.any(list(facts.members.values()), axis=0) if facts.members else np.zeros(len(facts.truth), dtype=bool)
+    return np.flatnonzero(anyone) if anyone.any() and not anyone.all() else None
+
+
+def _matrix(facts: Facts, groups: Sequence[str]) -> Bools:
+    return np.stack([facts.members[group] for group in groups])
+
+
+def _among(facts: Facts, measure: Entry, rows: Ints) -> Ints:
+    """The texts that a rate is about."""
+    among = measure.spec.among
+    if not among:
+        return rows
+    return np.asarray(rows[facts.truth[rows] == (among == "toxic")], dtype=np.int64)
+
+
+def _counted(facts: Facts, measure: Entry, rows: Ints) -> tuple[int, str]:
+    """Count the texts of an estimate, and say why there is none."""
+    if among := measure.spec.among:
+        n = len(_among(facts, measure, rows))
+        if not len(rows):
+            return n, "not computed: no text names it"
+        return n, "" if n else f"not computed: no text of these is {among}"
+    if "score" not in measure.parameters:
+        return len(rows), "" if len(rows) else "not computed: no text"
+    toxic = int(facts.truth[rows].sum())
+    both = 0 < toxic < len(rows)
+    if "member" in measure.parameters:
+        both = len(rows) > 0
+    return len(rows), "" if both else "not computed: texts of both labels are needed"

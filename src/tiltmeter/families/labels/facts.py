@@ -27,7 +27,10 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Facts:
-    """`score`: seeds × texts. `members`: group → which texts name it. `clusters`: texts of one number are one draw."""
+    """`score`: seeds × texts. `members`: group → which texts name it. `clusters`: texts of one number are one draw.
+
+    `scorer`: how probabilities are read.
+    """
 
     model: str
     benchmark: str
@@ -41,6 +44,7 @@ class Facts:
     reasons: Mapping[str, int]
     lost: Sequence[Mapping[str, Any]] = ()
     """The texts without a probability: the groups that each names, and its values of the columns."""
+    scorer: str = ""
 
     def take(self, rows: Ints) -> Facts:
         """Some of the texts."""

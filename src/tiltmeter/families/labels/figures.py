@@ -9,7 +9,7 @@ import numpy as np
 from tiltmeter import figures
 from tiltmeter.benchmarks.kit.groups import DOMAIN_OF
 from tiltmeter.errors import RunError
-from tiltmeter.families.labels.estimands import EQUAL, HALF
+from tiltmeter.families.labels.estimate import EQUAL, HALF
 from tiltmeter.stats.estimates import details_of
 
 if TYPE_CHECKING:

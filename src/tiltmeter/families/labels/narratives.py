@@ -9,7 +9,7 @@ import numpy as np
 
 from tiltmeter.display import Statement, p_text, percent_text, share_text
 from tiltmeter.families.kit.story import Gauge, Story, capital, certain, value_text
-from tiltmeter.families.labels.estimands import ARROW, HALF
+from tiltmeter.families.labels.estimate import ARROW, HALF
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tiltmeter.families.kit.story import Sheet, in_order
-from tiltmeter.families.labels.estimands import EQUAL, HALF, NAMED, PROBABILITY
+from tiltmeter.families.labels.estimate import EQUAL, HALF, NAMED, PROBABILITY
 
 if TYPE_CHECKING:
     import pandas as pd
