@@ -15,12 +15,11 @@ from tiltmeter import Settings, catalog
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
-from honesty import again_of, merged, rows_of_work, start_process
+from honesty import LABELS, again_of, merged, rows_of_work, start_process
 from honesty_cells import CELLS
 from honesty_tally import Tally, rows_of, tallies
 from neutral_data.kit import Cell
 from tiltmeter.families.kit import questions
-from tiltmeter.families.labels import estimands
 from tiltmeter.stats import significance
 from tiltmeter.stats.estimates import Estimate
 
@@ -83,7 +82,7 @@ def test_only_measures_beyond_the_limits_are_simulated_again() -> None:
 
 def test_a_process_of_simulations_estimates_in_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """There is a process for each core already."""
-    places = (questions, "MOST_THREADS"), (estimands, "CURVE"), (estimands, "called_of"), (significance, "SHUFFLES")
+    places = (questions, "MOST_THREADS"), (LABELS, "THRESHOLDS"), (LABELS, "called_of"), (significance, "SHUFFLES")
     for module, name in places:
         monkeypatch.setattr(module, name, None)
     with warnings.catch_warnings():
