@@ -119,7 +119,7 @@ MUTANTS = (
     Mutant("stats/groups.py", "common = shared[codes[at]] & (len(pool) > 1)", "common = shared[codes[at]]", GROUPS),
     Mutant("stats/groups.py", "return test.spread()", "return test.to_mean(self.names[0])", GROUPS),
     Mutant("families/kit/questions.py", "return ours.take(here), theirs.take(there)", "return ours, theirs", PAIRING),
-    Mutant("families/kit/questions.py", "n_missing=n_all - n)", "n_missing=0)", PAIRING),
+    Mutant("families/kit/questions.py", '"n_missing": n_all - n,', '"n_missing": 0,', PAIRING),
     Mutant("families/kit/questions.py", "yield from corrected(rows) if isinstance(batch, Sequence) else rows",
            "yield from rows", PAIRING),
     Mutant("families/kit/questions.py", "ours.obstacle(theirs)", "ours.obstacle(ours)", PAIRING),
