@@ -14,7 +14,7 @@ from tiltmeter.benchmarks.kit.association import FEWEST
 from tiltmeter.display import significant_text
 from tiltmeter.families.associations.domains import domain_estimate, domain_of_words
 from tiltmeter.families.associations.facts import Floats
-from tiltmeter.families.associations.words import WordQuestion, Words
+from tiltmeter.families.associations.words import GroupQuestion, WordQuestion, Words
 from tiltmeter.families.kit.questions import Question
 from tiltmeter.measures.ces import Combined, combined_effect, random_effects
 from tiltmeter.measures.kit.vectors import spread
@@ -38,7 +38,7 @@ NO_TAU = "τ² is 0 because the draws differ less (Q) than the words within a dr
 
 
 @dataclass(frozen=True, eq=False)
-class CombinedQuestion(WordQuestion):
+class CombinedQuestion(GroupQuestion):
     """The combined effect of a group's words against two poles: above 0 is closer to the first."""
 
     drawn: Mapping[str, Floats]
@@ -81,7 +81,7 @@ class CombinedQuestion(WordQuestion):
         return NO_CONTEXTS if min(poles, default=0) < FEWEST or not len(self.cell.complete) else ""
 
     def obstacle(self, theirs: WordQuestion) -> str:
-        """Return whether the other model lacks contexts."""
+        """Return why the other model is not compared: it lacks contexts."""
         return theirs.lacking()
 
     def estimated(self, others: Sequence[Question], settings: Settings) -> list[Measured]:

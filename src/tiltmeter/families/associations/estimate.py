@@ -114,7 +114,8 @@ def _rows(ours: Answers, theirs: Answers, measures: Sequence[Entry], settings: S
     own, others = ([question for part in questions_of(side, measures) for question in part] for side in (ours, theirs))
     kinds: dict[tuple[object, str], list[WordQuestion]] = {}
     for question in own:
-        kinds.setdefault((type(question), question.measure.name * isinstance(question, TestQuestion)), []).append(question)
+        name = question.measure.name if isinstance(question, TestQuestion) else ""
+        kinds.setdefault((type(question), name), []).append(question)
     for together in kinds.values():
         wanted = [question for question in together if question.measure.name in names]
         yield from compare_questions([wanted], [others], settings)

@@ -14,7 +14,7 @@ from tiltmeter.benchmarks.kit.association import AssociationBenchmark, Group, Wo
 from tiltmeter.families.associations.domains import domain_estimate
 from tiltmeter.families.associations.facts import Facts, Floats, fact
 from tiltmeter.families.associations.kurita import MEASURE as DIRECTION
-from tiltmeter.families.associations.words import WordQuestion, words_of
+from tiltmeter.families.associations.words import GroupQuestion, words_of
 from tiltmeter.families.kit.questions import Question
 from tiltmeter.probes.templates import ATTRIBUTE, TemplateProbe
 from tiltmeter.probes.views import Query
@@ -60,14 +60,14 @@ def ask_ilps(
     return facts
 
 
-class AttributeQuestion(WordQuestion):
+class AttributeQuestion(GroupQuestion):
     """A mean over the attributes of one group, or of a direction between two."""
 
     NOUN = "attribute"
 
     @property
     def few(self) -> list[tuple[str, int]]:
-        """Say how many attributes there are, if too few."""
+        """The group with its number of attributes, if that is too small."""
         return [(self.group, n) for _, n in super().few]
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -77,7 +78,7 @@ class WordQuestion(ItemQuestion):
     FAMILY = "associations"
     UNDEFINED = "undefined: the associations have no spread"
     NOUN: ClassVar[str]
-    """Word for a word."""
+    """Noun for its words, in notes."""
     cell: Words
 
     @cached_property
@@ -113,16 +114,20 @@ class WordQuestion(ItemQuestion):
         few = list(dict.fromkeys(self.few + theirs.few))
         return too_few(few, FEWEST, self.NOUN, " for both models") if few else ""
 
+
+class GroupQuestion(WordQuestion):
+    """A measure of the words of one group. A domain has several groups, whose variance is estimated too."""
+
+    @abstractmethod
     def variance(self, row: Estimate, questions: Sequence[Any], settings: Settings) -> Estimate:
-        """Fill in the variance over groups of words, of which this is one."""
-        raise NotImplementedError
+        """Fill in the variance over the groups of a domain, of which this is one."""
 
 
 def variances(questions: Iterable[WordQuestion], settings: Settings) -> Iterator[Estimate]:
     """The variance over the groups of each domain, by scorer."""
-    domains: dict[tuple[str, str], list[WordQuestion]] = {}
+    domains: dict[tuple[str, str], list[GroupQuestion]] = {}
     for question in questions:
-        if question.by == "group":
+        if isinstance(question, GroupQuestion) and question.by == "group":
             domains.setdefault((question.cell.scorer, question.cell.domain), []).append(question)
     for (scorer, domain), groups in domains.items():
         cell, first = groups[0].cell, groups[0]

@@ -157,7 +157,7 @@ class RankQuestion(ChoiceQuestion):
         return {"n": len(self.cell.rows) - n_missing, "n_missing": n_missing}
 
     def lacking(self, by_whom: str = "") -> str:
-        """Return whether there are too few cases."""
+        """Return why there is no estimate: too few cases."""
         few = f"not computed: fewer than {FEWEST_TEMPLATES} cases in which every group has an answer"
         return few if len(self.blocks) < FEWEST_TEMPLATES else ""
 

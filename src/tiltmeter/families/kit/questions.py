@@ -137,8 +137,8 @@ class ItemQuestion(Question):
     def counted(self) -> dict[str, Any]:
         """Count the items."""
         counts = self.counts
-        known = {"n": len(counts.complete), "n_ties": counts.n_ties, "details": counts.details}
-        return known | missing_columns(counts.missing)
+        columns = {"n": len(counts.complete), "n_ties": counts.n_ties, "details": counts.details}
+        return columns | missing_columns(counts.missing)
 
     def in_common(self, theirs: Any) -> tuple[Self, Any, dict[str, Any]]:
         """Ask the same about the items that are complete in the answers of both models."""
@@ -168,8 +168,8 @@ class SampleQuestion(ItemQuestion):
 
     def estimated(self, others: Sequence[Any], settings: Settings) -> list[Measured]:
         """Estimate samples of the same items, which share their draws."""
-        both = [self, *others]
-        rows, samples = [one.blank for one in both], [one.sample() for one in both]
+        questions = [self, *others]
+        rows, samples = [question.blank for question in questions], [question.sample() for question in questions]
         return estimate_samples(self.measure, rows, samples, self.streams(settings)[:2], settings)
 
     def compared(self, row: Difference, theirs: Any, settings: Settings) -> Difference:
@@ -185,9 +185,9 @@ Batch = Question | Sequence[Question] | Estimate
 
 def estimate_questions(batches: Iterable[Batch], settings: Settings) -> Iterator[Estimate]:
     """Estimate questions in their order. Those tested together have Holm's correction and the contrasts of their measure."""
-    known = list(batches)
-    estimates = _estimated([question for batch in known for question in _questions(batch)], settings)
-    yield from each_corrected(rows for batch in known for rows in _rows(batch, estimates, settings))
+    all_batches = list(batches)
+    estimates = _estimated([question for batch in all_batches for question in _questions(batch)], settings)
+    yield from each_corrected(rows for batch in all_batches for rows in _rows(batch, estimates, settings))
 
 
 def _questions(batch: Batch) -> Sequence[Question]:
@@ -216,8 +216,9 @@ def _rows(batch: Batch, estimates: Mapping[Question, Measured], settings: Settin
 def _estimated(questions: Sequence[Question], settings: Settings) -> dict[Question, Measured]:
     """All estimates, computed in threads. Each has its own random stream, so the order does not matter."""
     tasks: dict[Hashable, list[Question]] = {}
-    for one in questions:
-        tasks.setdefault((one.cell.benchmark, one.measure.name, one.by, one.group), []).append(one)
+    for question in questions:
+        task = question.cell.benchmark, question.measure.name, question.by, question.group
+        tasks.setdefault(task, []).append(question)
     stop, estimates = Event(), dict[Question, Measured]()
     with watched("Estimating", len(tasks)) as advance, ThreadPoolExecutor(MOST_THREADS) as threads:  # numpy lets others run
         try:
@@ -232,21 +233,21 @@ def _estimated(questions: Sequence[Question], settings: Settings) -> dict[Questi
 
 def _finished(questions: Sequence[Question], settings: Settings) -> dict[Question, Measured]:
     """The estimates of a measure of one group by all models and scorers. Those about the same items share their draws."""
-    alike: dict[Hashable, dict[Question, Question]] = {}
+    copies: dict[Hashable, dict[Question, Question]] = {}
     for question in questions:
         copy = replace(question)  # what it computes is not kept
-        alike.setdefault(copy.key or id(copy), {})[question] = copy
+        copies.setdefault(copy.key or id(copy), {})[question] = copy
     estimates: dict[Question, Measured] = {}
-    for same in alike.values():
-        estimates |= zip(same, _alike([*same.values()], settings), strict=True)
+    for of_key in copies.values():
+        estimates |= zip(of_key, _of_one_key([*of_key.values()], settings), strict=True)
     return estimates
 
 
-def _alike(questions: Sequence[Question], settings: Settings) -> list[Measured]:
+def _of_one_key(questions: Sequence[Question], settings: Settings) -> list[Measured]:
     if questions[0].lacking():
         return [Measured(question.blank) for question in questions]
     measured = questions[0].estimated(questions[1:], settings)
-    return [_described(*known) for known in zip(questions, measured, strict=True)]
+    return [_described(*pair) for pair in zip(questions, measured, strict=True)]
 
 
 def _described(question: Question, measured: Measured) -> Measured:
@@ -264,10 +265,10 @@ def compare_questions(ours: Iterable[Batch], theirs: Iterable[Batch], settings: 
         theirs: The questions as the second model answered them; those that it did not answer are left out.
         settings: Settings of resampling.
     """
-    known = {question.subject: question for batch in theirs for question in _questions(batch)}
+    reference = {question.subject: question for batch in theirs for question in _questions(batch)}
     for batch in ours:
-        both = ((question, known[question.subject]) for question in _questions(batch) if question.subject in known)
-        rows = [_difference(*pair, settings) for pair in both]
+        questions = (question for question in _questions(batch) if question.subject in reference)
+        rows = [_difference(question, reference[question.subject], settings) for question in questions]
         yield from corrected(rows) if isinstance(batch, Sequence) else rows
 
 
