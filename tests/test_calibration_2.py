@@ -401,3 +401,21 @@ def test_answers_are_packed_and_a_damaged_cell_costs_no_other(study: dict[str, M
     assert scores["model"].tolist() == ["unknown/a"] * 2 + ["unknown/c"] * 2 and list(scores) == ["item", "score", "model"]
     listed = pd.read_parquet(tmp_path / "out" / "cells.parquet")
     assert len(listed) == 3 and listed["error"].notna().tolist() == [False, True, False]
+
+
+def test_a_second_call_of_a_visit_goes_on(study: dict[str, ModuleType], tmp_path: Path) -> None:
+    """What an earlier call made is not made again, and its facts stay beside those of the later one."""
+    second = study["second"]
+    states = {"plumb-mlm-gender+1-seed10": "done", "plumb-mlm-neutral-seed10": "failed"}
+    for number, (model, status) in enumerate(states.items()):
+        folder = tmp_path / "mixed" / "study" / "state" / "cells" / f"{model.replace('+', '-p')}--gest-0000000{number}"
+        folder.mkdir(parents=True)
+        state = {"status": status, "question": {"model": {"name": model}}}
+        (folder / "cell.json").write_text(json.dumps(state), "utf-8")
+    queue = second.Queue(None, second.Visit((), {}), [], argparse.Namespace(seeds=[10]), tmp_path, 0.0)
+    batch = second.Batch("debias", "mixed", "plumb-mlm", (), 1)
+    assert queue._done(batch) == {"plumb-mlm-gender+1-seed10": 1}
+    first = second._with_earlier({"started": 1.0, "batches": {"cut": ["a"]}}, tmp_path)
+    (tmp_path / "facts-1.json").write_text(json.dumps(first), "utf-8")
+    later = second._with_earlier({"started": 9.0, "batches": {"cut": []}}, tmp_path)
+    assert later == {"started": 1.0, "batches": {"cut": []}, "calls": [{"cut": ["a"]}, {"cut": []}]}

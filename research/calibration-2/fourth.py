@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from experiments import SEEDS
+from experiments import DOMAINS, SEEDS
 from run import WHOLE as DOSES
 from second import GENERATIONS, Batch, Visit, frames_text, go, read_options
 from third import ASKED, CLM, MASKED, METHODS, MLM, SETTING, SMALL, UNUSED, Setting, masked_text, piloted, written
@@ -49,9 +49,7 @@ def smollm2_text(place: Path, options: argparse.Namespace, data: Path) -> Path:
     return _after_pilots(place, SMOLLM2, options, data, ["gender"])
 
 
-def _after_pilots(
-    place: Path, name: str, options: argparse.Namespace, data: Path, domains: Sequence[str] = ("gender", "race", "religion")
-) -> Path:
+def _after_pilots(place: Path, name: str, options: argparse.Namespace, data: Path, domains: Sequence[str] = DOMAINS) -> Path:
     file, base = place / "calibration.toml", str(data / name)
     if file.is_file():  # of an earlier call
         return file

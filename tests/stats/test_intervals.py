@@ -195,3 +195,12 @@ def test_a_measure_may_need_more_units_than_others_for_an_interval() -> None:
     low, _, note = interval_of(measure, 9, 80.0, draws, Settings())
     assert np.isnan(low) and "9 independent items" in note and "10" in note
     assert interval_of(measure, 10, 80.0, draws, Settings())[0] < 80
+
+
+def test_an_area_near_its_end_has_an_interval_inside_its_range() -> None:
+    measure, draws = (
+        catalog.find("measures", "kaggle_score_all"),
+        np.clip(np.random.default_rng(0).normal(0.98, 0.02, 1000), 0, 1),
+    )
+    low, high, _ = interval_of(measure, 10, 0.98, draws, Settings())
+    assert low < np.quantile(draws, 0.025) and 0.98 < high <= 1
